@@ -3,32 +3,32 @@ import { ConfigError, type ConfigReader, type LogLevel, LOG_LEVELS, readConfig }
 import { NodeRangeError, NodeRanges } from './controllers/nodeipam/node-ranges.ts';
 import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
 
-/** What a controller-manager is told by its environment; see docs/conventions.md. */
+/** The configuration of a controller-manager, from its environment; see docs/conventions.md. */
 export interface Config {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
-  /** Their REST address, behind which the servers of other APIs are. */
+  /** The REST address of the apiservers, which also leads to extension servers. */
   readonly apiserverUrl: string;
   readonly etcd: readonly string[];
   readonly tlsDir: string;
-  /** The client certificate for etcd, of etcd's own authority. */
+  /** Folder of the client certificate for etcd, which has its own authority. */
   readonly etcdTlsDir: string;
   readonly caDir: string;
-  /** The authority of the servers of agents. */
+  /** Folder of the authority for the servers of agents. */
   readonly nodeCaDir: string;
   /** Whether serving certificates of nodes are approved without an administrator. */
   readonly servingApproval: 'automatic' | 'manual';
-  /** Whether other hosts may join: this one has an address for them. */
+  /** Whether other hosts may join: `allowed` if this host has an address for them. */
   readonly joining: 'allowed' | 'refused';
   readonly serviceCidr: string;
-  /** The range of the first host's network of pods, of which a part is for load balancers. */
+  /** The pod network range of the first host; a part of it is for load balancers. */
   readonly podCidr: string;
-  /** The parts of the cluster's range that hosts get for their pods. */
+  /** The parts of the cluster range that hosts get for their pods. */
   readonly nodeRanges: NodeRanges;
-  /** Whether the class `local-path` is created where it is missing. */
+  /** Whether the storage class `local-path` is created if it is missing. */
   readonly localPathClass: 'create' | 'none';
   readonly leaseTtlMs: number;
-  /** How long a node may be silent before it counts as lost. */
+  /** Milliseconds without a heartbeat until a node counts as lost. */
   readonly nodeGraceMs: number;
   /** How fast pods of lost nodes are evicted. */
   readonly evictionRates: EvictionRates;
@@ -37,7 +37,7 @@ export interface Config {
   readonly identity: string;
 }
 
-/** Reads the environment once. Throws ConfigError naming the variable that is wrong. */
+/** Reads the environment once. Throws ConfigError that names the invalid variable. */
 export function readControllerManagerConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   return readConfig(environment, (read) => ({
     clusterId: read.text('GANTRY_CLUSTER_ID'),

@@ -3,16 +3,16 @@ import { carryOut, type ControllerSpec } from '@gantry/controller-runtime';
 import { CUSTOM_RESOURCE_DEFINITIONS, keyOf, VALIDATING_ADMISSION_POLICIES } from '@gantry/objects';
 import { type Action, planPolicyStatus } from './plan.ts';
 
-/** Applied with a field manager of its own, as Kubernetes does: fields of other managers in the status stay theirs. */
+/** Applied with a separate field manager, as in Kubernetes: status fields of other managers are not changed. */
 const APPLY = { fieldManager: 'validatingadmissionpolicy-status', subresource: 'status' } as const;
 
-/** Reports in the status of validating policies which of their expressions do not fit the kinds that they match. */
+/** Reports in the status of validating policies which expressions do not type-check for the kinds that they match. */
 export const admissionPolicyStatusController: ControllerSpec = {
   name: 'admission-policy-status',
   eventSource: 'validatingadmissionpolicy-status-controller',
   watches: [
     { resource: VALIDATING_ADMISSION_POLICIES, keys: (object) => (object === undefined ? [] : [keyOf(object)]) },
-    // Only cached: changed definitions queue nothing.
+    // Only cached: changes of definitions queue nothing.
     { resource: CUSTOM_RESOURCE_DEFINITIONS, keys: () => [] },
   ],
   reconcile: async (key, { cache, client, clock }, signal) => {

@@ -7,7 +7,7 @@ export type Action = {
   readonly status: NonNullable<ValidatingAdmissionPolicy['status']>;
 };
 
-/** Each generation of a policy is checked once against the kinds that it names, and its status says what was found. */
+/** Checks each generation of a policy once against the kinds that it names, and reports the result in its status. */
 export function planPolicyStatus(
   policy: ValidatingAdmissionPolicy | undefined,
   crds: readonly CustomResourceDefinition[],

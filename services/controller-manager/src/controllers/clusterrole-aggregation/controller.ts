@@ -3,9 +3,9 @@ import { carryOut, type ControllerSpec, lookAgainOnConflict } from '@gantry/cont
 import { CLUSTER_ROLES, keyOf } from '@gantry/objects';
 import { type Action, MANAGER, planAggregation } from './plan.ts';
 
-/** How soon to look again at a role that others wrote, or deleted, meanwhile. */
+/** Milliseconds until a role is reconciled again after another client has changed or deleted it. */
 const CONFLICT_MS = 100;
-/** Keeps the rules of aggregated ClusterRoles. Any changed role may be one that they select. */
+/** Maintains the rules of aggregated ClusterRoles. Each changed role may be selected by some of them. */
 export const clusterRoleAggregationController: ControllerSpec = {
   name: 'clusterrole-aggregation',
   eventSource: 'clusterrole-aggregation-controller',
@@ -25,7 +25,7 @@ export const clusterRoleAggregationController: ControllerSpec = {
     const { apiVersion, kind, metadata } = role;
     const { name = '', uid = '' } = metadata;
     const setRules = ({ rules }: Action) => {
-      // With the uid a role that was deleted meanwhile is refused, not made again.
+      // The uid prevents that a role deleted meanwhile is created again.
       const configuration = {
         apiVersion,
         kind,

@@ -2,15 +2,15 @@ import type { Plan } from '@gantry/base';
 import { selectorMatches } from '@gantry/apimachinery';
 import { type ClusterRole, equalJson, type PolicyRule } from '@gantry/objects';
 
-/** `undefined` gives up rules that this controller has set; those of others stay. */
+/** `undefined` gives up the rules that this controller has set; rules of other managers stay. */
 export type Action = { readonly kind: 'setRules'; readonly rules: readonly PolicyRule[] | undefined };
 
-/** The manager of rules that this controller has set, as in Kubernetes. */
+/** The field manager of this controller, as in Kubernetes. */
 export const MANAGER = 'clusterrole-aggregation-controller';
 
 /**
- * Sets the rules of an aggregated role to those of the roles it selects: by selector, then by name, each rule once. Where these have none,
- * it only takes back what it has set, as Kubernetes' apply without rules does.
+ * Sets the rules of an aggregated role to those of the roles that it selects: ordered by selector, then by name, each rule once. If there
+ * are none, it only gives up the rules that it has set, like Kubernetes' apply without rules.
  */
 export function planAggregation(role: ClusterRole | undefined, all: readonly ClusterRole[]): Plan<Action> {
   if (role?.aggregationRule === undefined) return { actions: [] };

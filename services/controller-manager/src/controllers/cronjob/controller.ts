@@ -19,9 +19,9 @@ import { isListed, withoutJobs, withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';
 import { type Action, type CronJobReport, planCronJob } from './plan.ts';
 
-/** Starts Jobs by the clock, and keeps a bounded history of them. */
+/** Starts Jobs at their scheduled times, and keeps a limited history of them. */
 export function createCronJobController(meter: CronJobMeter): ControllerSpec {
-  /** What was reported, by CronJob: lasting conditions are reported once a term. */
+  /** Reports by CronJob: lasting conditions are reported once per term. */
   const reported = new Map<string, ReadonlySet<string>>();
   return {
     name: 'cronjob',
@@ -74,7 +74,7 @@ function ownerKeys(job: Job): readonly ObjectKey[] {
   return [{ namespace: job.metadata.namespace ?? '', name: owner.name }];
 }
 
-/** Uids of listed Jobs that are gone. The cache may not show a Job yet, so the store is asked. */
+/** Uids of listed Jobs that no longer exist. The cache may not show a Job yet, so the store is read. */
 async function findMissing(
   { status }: CronJob,
   jobs: readonly Job[],
@@ -92,13 +92,10 @@ async function findMissing(
 
 type JobDeletion = Extract<Action, { kind: 'deleteJob' }>;
 
-/** What actions are carried out with. */
+/** The context for executing actions. */
 type Hands = ControllerContext & { readonly meter: CronJobMeter };
 
-/**
- * Carries out a plan's actions in their order. The status is written once, at the end: also after a failure, for what was done
- * before it.
- */
+/** Executes a plan's actions in order. The status is written once at the end, even after a failure, to record what was done before it. */
 class CronJobActions {
   readonly #cronJob: CronJob;
   readonly #context: Hands;
@@ -130,19 +127,19 @@ class CronJobActions {
     }
   }
 
-  /** Writes the status when it has changed. */
+  /** Writes the status if it has changed. */
   async writeStatus(): Promise<void> {
     if (equalJson(this.#status, this.#cronJob.status ?? {})) return;
     const { client } = this.#context;
     await ignoreNotFound(client.updateStatus(CRON_JOBS, { ...this.#cronJob, status: this.#status }, this.#signal));
   }
 
-  /** Throws what failed and did not stop the rest. */
+  /** Throws the error of a failure that did not stop the other actions. */
   throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** A Job of the history that cannot be deleted stops nothing else. */
+  /** Deletes a Job of the history. A failure does not stop the other actions. */
   async #deleteOld(job: JobDeletion): Promise<void> {
     try {
       await this.#deleteJob(job);
@@ -151,7 +148,7 @@ class CronJobActions {
     }
   }
 
-  /** A Job that is to be replaced and cannot be read or deleted stops the start of its successor. */
+  /** Deletes a Job that is to be replaced. If reading or deleting it fails, its successor is not started. */
   async #replace(job: JobDeletion): Promise<void> {
     const namespace = this.#cronJob.metadata.namespace ?? '';
     try {
@@ -183,8 +180,8 @@ class CronJobActions {
   }
 
   /**
-   * The Job of a time: a new one, or one that was created before a crash, by a leader that did not get to write the status.
-   * Undefined when the Job of that name is another's, or the namespace, which is being deleted, refuses every Job.
+   * The Job for a scheduled time: a new one, or one that an earlier leader created before it crashed without writing the status. Undefined
+   * if another owner has a Job of that name, or if the namespace is being deleted and rejects all Jobs.
    */
   async #createJob(job: Job, scheduledAt: Instant): Promise<Job | undefined> {
     const { client, meter } = this.#context;

@@ -1,7 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { CronJobStatus, Job, ObjectReference } from '@gantry/objects';
 
-/** Complete or failed for good: the type of the condition that says so. */
+/** The type of the condition with which a Job has ended; undefined while it has not. */
 export function endOf({ status }: Job): 'Complete' | 'Failed' | undefined {
   const end = (status?.conditions ?? []).find(
     (condition) => (condition.type === 'Complete' || condition.type === 'Failed') && condition.status === 'True',
@@ -13,13 +13,13 @@ export function isListed({ active = [] }: CronJobStatus, uid: string | undefined
   return active.some((reference) => reference.uid === uid);
 }
 
-/** The status with these active Jobs; none are left out. */
+/** The status with these active Jobs; the field is omitted if there are none. */
 export function withActive(status: CronJobStatus, active: readonly ObjectReference[]): CronJobStatus {
   const { active: _old, ...rest } = status;
   return active.length === 0 ? rest : { active: [...active], ...rest };
 }
 
-/** Without the Jobs of these uids. */
+/** The status without the Jobs with these uids. */
 export function withoutJobs(status: CronJobStatus, uids: ReadonlySet<string | undefined>): CronJobStatus {
   return withActive(
     status,
@@ -27,7 +27,7 @@ export function withoutJobs(status: CronJobStatus, uids: ReadonlySet<string | un
   );
 }
 
-/** With a Job that was started for a time of the schedule. */
+/** The status with a Job that was started for a scheduled time. */
 export function withStarted(status: CronJobStatus, job: Job, scheduledAt: Instant): CronJobStatus {
   const { apiVersion, kind, metadata } = job;
   const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
@@ -35,12 +35,12 @@ export function withStarted(status: CronJobStatus, job: Job, scheduledAt: Instan
   return withScheduled(withActive(status, [...(status.active ?? []), reference]), scheduledAt);
 }
 
-/** With the last time of the schedule for which a Job was started. */
+/** The status with the last scheduled time for which a Job was started. */
 export function withScheduled(status: CronJobStatus, scheduledAt: Instant): CronJobStatus {
   return { ...status, lastScheduleTime: formatTime(scheduledAt) };
 }
 
-/** With the end of the last Job that succeeded. */
+/** The status with the end of the last successful Job. */
 export function withSuccess(status: CronJobStatus, job: Job): CronJobStatus {
   const { completionTime } = job.status ?? {};
   const { lastSuccessfulTime } = status;

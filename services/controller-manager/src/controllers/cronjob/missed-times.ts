@@ -2,29 +2,29 @@ import type { Instant } from '@gantry/base';
 import { type CronSchedule, lastCronTime, nextCronTime, parseCronSchedule } from '@gantry/kinds';
 import type { CronJob } from '@gantry/objects';
 
-/** Times at which a CronJob should have started a Job since its last one. */
+/** The scheduled times since the last Job for which no Job was started. */
 export interface MissedTimes {
-  /** From when on times count. */
+  /** The time from which scheduled times count. */
   readonly earliest: Instant;
-  /** The latest of them; undefined when there is none. */
+  /** The latest missed time; undefined if there is none. */
   readonly recent: Instant | undefined;
-  /** Whether there are more than the latest one. `many` are more than a hundred. */
+  /** The number of missed times before the latest one. `many` means more than a hundred. */
   readonly count: 'none' | 'few' | 'many';
 }
 
-/** Too many missed times hint at a wrong clock. */
+/** More missed times than this indicate a wrong clock. */
 const MANY = 100;
-/** The controller looks again so long after a time, so that its clock has surely passed it. */
+/** The controller reconciles this long after a scheduled time, so that its clock has passed it. */
 const MARGIN_MS = 100;
 
-/** The schedule of a CronJob in its time zone, or what is wrong with it. */
+/** The schedule of a CronJob in its time zone, or the error in it. */
 export function scheduleOf({ spec }: CronJob): CronSchedule | { readonly fault: string } {
   return parseCronSchedule(spec.schedule, spec.timeZone);
 }
 
 /**
- * What was missed until `now`. Undefined for a schedule that has no times. With `deadline: 'applied'` times before
- * `startingDeadlineSeconds` do not count. The number of times is estimated from the distance of the first two, as in Kubernetes.
+ * The times missed until `now`. Undefined for a schedule without times. With `deadline: 'applied'`, times before `startingDeadlineSeconds`
+ * do not count. The number of times is estimated from the interval between the first two, as in Kubernetes.
  */
 export function findMissedTimes(
   { metadata, spec, status }: CronJob,
@@ -48,7 +48,7 @@ export function findMissedTimes(
   return { earliest, recent, count: count > MANY ? 'many' : 'few' };
 }
 
-/** When a CronJob is to be looked at for its next time, in Unix milliseconds; undefined when there is none. */
+/** When to reconcile a CronJob for its next scheduled time, in Unix milliseconds; undefined if there is none. */
 export function nextLook(cronJob: CronJob, schedule: CronSchedule, now: Instant): Instant | undefined {
   const missed = findMissedTimes(cronJob, schedule, now, 'ignored');
   const since = missed?.recent ?? (missed?.count === 'none' ? missed.earliest : now);
@@ -56,7 +56,7 @@ export function nextLook(cronJob: CronJob, schedule: CronSchedule, now: Instant)
   return next === undefined ? undefined : next + MARGIN_MS;
 }
 
-/** How long a CronJob waits after its schedule has changed, in milliseconds: times of the past do not count by the new one. */
+/** Milliseconds until a CronJob is reconciled after a change of its schedule: past times do not count under the new schedule. */
 export function waitAfterChange(cronJob: CronJob, now: Instant): number {
   const schedule = scheduleOf(cronJob);
   return 'fault' in schedule ? 0 : Math.max(0, (nextLook(cronJob, schedule, now) ?? now) - now);

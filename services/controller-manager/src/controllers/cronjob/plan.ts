@@ -5,12 +5,12 @@ import { controllerReference } from '../../libraries/ownership.ts';
 import { endOf, isListed, withActive, withoutJobs, withScheduled, withStarted, withSuccess } from './cron-status.ts';
 import { findMissedTimes, nextLook, scheduleOf } from './missed-times.ts';
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedCronJob {
   readonly cronJob: CronJob;
   /** The Jobs that it controls. */
   readonly jobs: readonly Job[];
-  /** Uids of listed Jobs that the store does not have. */
+  /** Uids of listed Jobs that do not exist in the store. */
   readonly missing: ReadonlySet<string>;
   /** Lasting conditions that this term has reported: each is reported once. */
   readonly reported: ReadonlySet<string>;
@@ -25,18 +25,18 @@ export interface CronJobReport {
 
 export type Action =
   | { readonly kind: 'deleteJob'; readonly uid: string; readonly name: string; readonly cause: 'history' | 'replaced' }
-  /** The status that is to be written when all else is done; a later one replaces it. */
+  /** The status to write after all other actions; a later action of this kind replaces it. */
   | { readonly kind: 'updateStatus'; readonly status: CronJobStatus }
   /** Creates a Job, and adds it to this status. */
   | { readonly kind: 'startJob'; readonly job: Job; readonly scheduledAt: Instant; readonly status: CronJobStatus }
   | { readonly kind: 'report'; readonly report: CronJobReport }
-  /** The lasting conditions that hold now. */
+  /** The lasting conditions that are true now. */
   | { readonly kind: 'remember'; readonly reported: ReadonlySet<string> };
 
 /**
- * Actions that keep the history of a CronJob's Jobs and start the Job whose time has come. Of several missed times the latest
- * one counts. Applying the actions and planning again yields none, but that a Job which it neither started nor lists is reported at
- * each look, as in Kubernetes.
+ * Actions that limit the history of a CronJob's Jobs and start the Job whose scheduled time has come. Of several missed times, only the
+ * latest counts. Executing the actions and planning again yields none, with one exception: a Job that the CronJob neither started nor lists
+ * is reported at each reconcile, as in Kubernetes.
  */
 export function planCronJob(observed: ObservedCronJob, now: Instant): Plan<Action> {
   const { cronJob, jobs } = observed;
@@ -58,7 +58,7 @@ export function planCronJob(observed: ObservedCronJob, now: Instant): Plan<Actio
   };
 }
 
-/** What the Jobs mean for the status, and what is to be reported of them. */
+/** The effect of the Jobs on the status, and the reports about them. */
 function lookAtJobs({ cronJob, jobs, missing }: ObservedCronJob, surplus: readonly Job[]) {
   let status = withoutJobs(cronJob.status ?? {}, new Set(surplus.map(({ metadata }) => metadata.uid)));
   const reports: CronJobReport[] = [];
@@ -88,7 +88,7 @@ interface PlannedStart {
   readonly requeueAt?: Instant | undefined;
 }
 
-/** A report of what lasts; the key tells it from others. */
+/** A report of a lasting condition; the key identifies it. */
 interface LastingReport extends CronJobReport {
   readonly key: string;
 }
@@ -153,8 +153,8 @@ function planStart(
 }
 
 /**
- * Notes a Job that a leader started who died before the status was written. It is not created again: that would be refused, but
- * not if the Job had ended and was deleted meanwhile.
+ * Records a Job that an earlier leader started before it died without writing the status. The Job is not created again: the API would
+ * reject that, unless the Job had ended and been deleted meanwhile.
  */
 function takeOver(job: Job, status: CronJobStatus, scheduledAt: Instant): Action[] {
   const end = endOf(job);
@@ -190,7 +190,7 @@ function warning(reason: string, message: string): CronJobReport {
   return { type: 'Warning', reason, message };
 }
 
-/** A report that is made once for each time of the schedule it is about. */
+/** A report that is made once per scheduled time. */
 function lasting(report: CronJobReport, about?: Instant): LastingReport {
   return { ...report, key: [report.reason, report.message, about ?? ''].join('\n') };
 }
@@ -204,7 +204,7 @@ function unsupported(schedule: string): string {
   return `CRON_TZ or TZ used in schedule ${JSON.stringify(schedule)} is not officially supported, see ${where} for more details`;
 }
 
-/** Ended Jobs beyond the limits of the history, the oldest first. Jobs that are being deleted count as kept until they are gone. */
+/** Ended Jobs beyond the history limits, oldest first. Jobs that are being deleted count as kept until they are deleted. */
 function surplusJobs({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
   const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = spec;
   return [
@@ -223,7 +223,7 @@ function beyond(jobs: readonly Job[], limit = Infinity): readonly Job[] {
   return [...jobs].sort(byStart).slice(0, Math.max(0, jobs.length - limit));
 }
 
-/** By the time when they started, then by name; one that never started comes last. */
+/** Orders by start time, then by name; a Job that has not started is last. */
 function byStart(a: Job, b: Job): number {
   const start = ({ status }: Job) => (status?.startTime === undefined ? Infinity : Date.parse(status.startTime));
   if (start(a) !== start(b)) return start(a) < start(b) ? -1 : 1;
@@ -233,7 +233,7 @@ function byStart(a: Job, b: Job): number {
 /** The time for which a Job was started, in the time zone of its CronJob. */
 const SCHEDULED_TIMESTAMP = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
-/** The name of the Job for a time of the schedule: each time has one, so that no time starts two Jobs. */
+/** The name of the Job for a scheduled time. Each time has exactly one name, so that no time starts two Jobs. */
 export function jobName({ metadata }: CronJob, scheduledAt: Instant): string {
   return `${metadata.name ?? ''}-${Math.floor(scheduledAt / 60_000)}`;
 }

@@ -6,7 +6,7 @@ import type { Instant } from '@gantry/base';
 import * as x509 from '@peculiar/x509';
 import type { RequestedCertificate } from './plan.ts';
 
-/** What is certified, for how long. */
+/** The content and lifetime of a certificate. */
 export interface CertificateTerms {
   readonly requested: RequestedCertificate;
   readonly usages: readonly string[];
@@ -15,19 +15,19 @@ export interface CertificateTerms {
 
 /** Signs requests with the key of one authority. */
 export interface CertificateAuthority {
-  /** What a PEM request asks for, its own signature checked; a text that says why when it cannot be read. */
+  /** Parses a PEM request and verifies its own signature. Returns an error message if it cannot be read. */
   parse(requestPem: string): Promise<RequestedCertificate | string>;
-  /** A PEM certificate for the request's key. The names come from `terms`, not from the request. */
+  /** Issues a PEM certificate for the request's key. The names come from `terms`, not from the request. */
   sign(requestPem: string, terms: CertificateTerms, now: Instant): Promise<string>;
 }
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** Of the PEM of a request: a thousand names fit. The ASN.1 of a longer one could block all controllers for a second. */
+/** Maximum length of a PEM request: a thousand names fit. Parsing the ASN.1 of a longer one could block all controllers for a second. */
 const MAX_REQUEST_CHARS = 32 * 1024;
-/** Clocks of other machines may be a little behind. */
+/** Certificates are valid from this long ago, because clocks of other machines may be slow. */
 const BACKDATE_MS = 60_000;
 
-/** The authority whose `ca.crt` and `ca.key` are in a folder. */
+/** Opens the authority with `ca.crt` and `ca.key` in a folder. */
 export async function openCertificateAuthority(folder: string): Promise<CertificateAuthority> {
   x509.cryptoProvider.set(webcrypto);
   const [certificatePem, keyPem] = await Promise.all([
@@ -58,7 +58,7 @@ export async function openCertificateAuthority(folder: string): Promise<Certific
   };
 }
 
-/** What a request for a certificate asks for, or what is wrong with it. */
+/** Parses a certificate request. Returns an error message if it is invalid. */
 export async function parseRequest(requestPem: string): Promise<RequestedCertificate | string> {
   if (requestPem.length > MAX_REQUEST_CHARS) return `it is longer than ${MAX_REQUEST_CHARS} characters`;
   try {
@@ -115,7 +115,7 @@ async function extensionsOf(
   ];
 }
 
-/** 127 random bits: positive, and of one length. */
+/** 127 random bits, so that the serial is positive and has a fixed length. */
 function newSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;

@@ -16,7 +16,7 @@ export interface CsrSigningOptions {
   readonly signers: SignerSettings;
 }
 
-/** Approves, signs or denies the requests of our own signers, and removes old ones. */
+/** Approves, signs or denies the requests for our own signers, and deletes old ones. */
 export function createCsrSigningController({ authorities, signers }: CsrSigningOptions): ControllerSpec {
   return {
     name: 'csr-signing',
@@ -46,7 +46,7 @@ function findNode(requested: RequestedCertificate | string, { cache }: Controlle
   return name === undefined ? undefined : cache.get(NODES, { namespace: '', name });
 }
 
-/** Each write is conditional on the version that the one before it made. */
+/** Each write is conditional on the version from the previous one. */
 async function execute(
   request: CertificateSigningRequest,
   action: Action,

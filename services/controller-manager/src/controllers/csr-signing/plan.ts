@@ -17,44 +17,44 @@ import {
 } from '@gantry/objects';
 import { endOf } from './request-life.ts';
 
-/** What a PKCS #10 request asks to have certified. */
+/** The content of a PKCS #10 request. */
 export interface RequestedCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
   readonly organizationalUnits: readonly string[];
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
-  /** Names of other kinds (mail, URI), which no signer of ours gives. */
+  /** The number of names of other kinds (mail, URI), which our signers do not certify. */
   readonly otherNames: number;
 }
 
-/** What the plan looks at. `requested` is a text that says why when the request cannot be read. */
+/** The input of the plan. `requested` is an error message if the request cannot be read. */
 export interface ObservedRequest {
   readonly request: CertificateSigningRequest;
   readonly requested: RequestedCertificate | string;
-  /** The Node that the request's subject names, where it names one. */
+  /** The Node that the request's subject names; undefined if it names none. */
   readonly node: Node | undefined;
 }
 
-/** The authority that signs: the cluster's own, or the one that certifies the servers of agents and nothing else. */
+/** The signing authority: the cluster's own, or the one that only certifies servers of agents. */
 export type Authority = 'cluster' | 'node-serving';
 
 /** Settings of the signers. */
 export interface SignerSettings {
-  /** The address of `default/kubernetes`, which the apiserver's certificate carries. */
+  /** The address of the Service `default/kubernetes`, which is in the apiserver's certificate. */
   readonly firstServiceAddress: string;
   /** DNS names of the control plane, which no node may have. */
   readonly reservedNames: readonly string[];
-  /** Whether valid requests for serving certificates of nodes are approved, or wait for `kubectl certificate approve`. */
+  /** Whether valid requests for serving certificates of nodes are approved automatically, or wait for `kubectl certificate approve`. */
   readonly servingApproval: 'automatic' | 'manual';
-  /** Whether a Node may have the first certificate of its host's proxy signed, as a host that joins needs it. */
+  /** Whether a Node may request the first certificate of its host's proxy, which a joining host needs. */
   readonly joining: 'allowed' | 'refused';
 }
 
 export type Action =
   | { readonly kind: 'approve'; readonly condition: CertificateSigningRequestCondition }
   | { readonly kind: 'deny'; readonly condition: CertificateSigningRequestCondition }
-  /** Approved by another user, but against the signer's rules. */
+  /** Approved by another user, but violates the signer's rules. */
   | { readonly kind: 'fail'; readonly condition: CertificateSigningRequestCondition }
   | {
       readonly kind: 'sign';
@@ -67,9 +67,9 @@ export type Action =
 const SIGNERS: ReadonlySet<string> = new Set([NODE_CLIENT_SIGNER, CLIENT_SIGNER, SERVING_SIGNER, SERVICE_SIGNER]);
 
 const CLIENT_USAGES: ReadonlySet<string> = new Set(['digital signature', 'key encipherment', 'client auth']);
-/** The name of a Docker engine in the unit of an agent's certificate. */
+/** The name of a Docker engine in the organizational unit of an agent's certificate. */
 const ENGINE_NAME = /^[a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?$/;
-/** Units that may mean something to the cluster; all others are free text, as in Kubernetes. */
+/** Organizational units that may have a meaning in the cluster; others are free text, as in Kubernetes. */
 const OWN_UNIT = /^gantry:/i;
 const RESERVED_SUFFIXES = ['svc', 'cluster', 'cluster.local', 'localhost'];
 
@@ -80,7 +80,7 @@ const MAX_SECONDS = 30 * DAY_SECONDS;
 const MAX_CLIENT_SECONDS = 365 * DAY_SECONDS;
 const MIN_SECONDS = 600;
 
-/** Names that a fixed service may carry in its certificate. */
+/** Names that the certificate of a fixed service may contain. */
 const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[]; readonly names: RegExp }>> = {
   'system:apiserver': {
     groups: [API_SERVERS],
@@ -96,9 +96,10 @@ const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[
 };
 
 /**
- * Answers requests of our own signers. Agents and services get certificates of their own without an approval; other clients, and with
- * `servingApproval: manual` the servers of agents, get theirs once the request is approved. Invalid requests are denied, or Failed
- * where they are approved already; those of other signers wait for theirs. What was answered, or never was, is removed after a while.
+ * Handles requests for our own signers. Agents and services get their own certificates without approval. Other clients, and with
+ * `servingApproval: manual` the servers of agents, get theirs once the request is approved. Invalid requests are denied, or marked Failed
+ * if they are already approved. Requests for other signers are left to those. Requests are deleted some time after they were handled, or if
+ * they never were.
  */
 export function planCertificateRequest(
   observed: ObservedRequest,
@@ -141,13 +142,13 @@ function answerRequest(observed: ObservedRequest, settings: SignerSettings): Act
   return [{ kind: 'approve', condition: { type: 'Approved', status: 'True', reason: 'AutoApproved', message } }, sign];
 }
 
-/** The node that the subject of a certificate names, if it names one. */
+/** The node that the subject of a certificate names; undefined if it names none. */
 export function nodeNameOf(requested: RequestedCertificate | string): string | undefined {
   if (typeof requested === 'string' || !requested.commonName.startsWith(NODE_USER_PREFIX)) return undefined;
   return requested.commonName.slice(NODE_USER_PREFIX.length);
 }
 
-/** Why a request may not be signed, or undefined when it may. */
+/** The reason why a request must not be signed; undefined if it may be. */
 function findRefusal(observed: ObservedRequest, settings: SignerSettings): string | undefined {
   const { request, requested } = observed;
   if (typeof requested === 'string') return `the request cannot be read: ${requested}`;
@@ -164,7 +165,7 @@ function findRefusal(observed: ObservedRequest, settings: SignerSettings): strin
   }
 }
 
-/** As in Kubernetes any subject that an approver accepts, but for groups that no role limits. */
+/** As in Kubernetes, any subject that an approver accepts, except for groups with unlimited rights. */
 function refuseClient(request: CertificateSigningRequest, requested: RequestedCertificate): string | undefined {
   const group = requested.organizations.find((name) => UNLIMITED_GROUPS.has(name));
   if (group !== undefined) return `the group ${group} is not given by this signer`;
@@ -180,7 +181,7 @@ function refuseClientUsages(usages: readonly string[]): string | undefined {
   return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
 }
 
-/** The engine that a unit of an agent's certificate names. */
+/** The engine that an organizational unit of an agent's certificate names. */
 function engineOfUnit(unit: string): string | undefined {
   const name = unit.startsWith(ENGINE_UNIT) ? unit.slice(ENGINE_UNIT.length) : '';
   return ENGINE_NAME.test(name) ? name : undefined;
@@ -245,7 +246,7 @@ function refuseNodeSubject(
   return `the organization must be ${NODES_GROUP} and nothing else`;
 }
 
-/** Names of services of the control plane, and all that a cluster's DNS may answer for Services. */
+/** Whether a name belongs to the control plane or to a Service's DNS domain. */
 function isReserved(name: string, reservedNames: readonly string[]): boolean {
   if (reservedNames.includes(name)) return true;
   return RESERVED_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
@@ -271,7 +272,7 @@ function refuseService(
   return refuseUsages(request, ['digital signature', 'client auth'], ['key encipherment', 'server auth']);
 }
 
-/** A service renews its own; the first one of the proxy of a host that joins is asked for by a Node of that host. */
+/** A service may renew its own certificate. A Node may request the first certificate of the proxy of a joining host. */
 function mayAskForService(
   { spec }: CertificateSigningRequest,
   commonName: string,

@@ -2,13 +2,13 @@ import type { Instant } from '@gantry/base';
 import type { CertificateSigningRequest } from '@gantry/objects';
 
 const HOUR_MS = 3_600_000;
-/** How long a request stays after it was issued, denied or failed, and how long one that waits for anything. */
+/** How long a request is kept after it was issued, denied or failed, and how long a pending one is kept. */
 const ANSWERED_LIFE_MS = HOUR_MS;
 const PENDING_LIFE_MS = 24 * HOUR_MS;
 
 /**
- * When a request is removed: it counts from what was decided last, not from its creation, so that who waited long for an approval has
- * the time to fetch the certificate. Undefined while its only conditions say nothing of its end.
+ * When a request is deleted. The time counts from the last decision, not from creation, so that a client that waited long for approval has
+ * time to fetch the certificate. Undefined while none of its conditions decides it.
  */
 export function endOf({ metadata, status = {} }: CertificateSigningRequest): Instant | undefined {
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');

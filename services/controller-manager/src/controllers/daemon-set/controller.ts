@@ -31,7 +31,7 @@ import { type Action, type Deletion, planDaemonSet } from './plan.ts';
 
 const SELECTING_ALL = 'This daemon set is selecting all pods. A non-empty selector is required.';
 
-/** Keeps one pod of a DaemonSet's template on every node that the template allows. */
+/** Keeps one pod of a DaemonSet on every node that its template allows. */
 export function createDaemonSetController(): ControllerSpec {
   const failed = new FailedPods();
   const place = rememberedPlacement();
@@ -81,12 +81,12 @@ export function createDaemonSetController(): ControllerSpec {
   };
 }
 
-/** A new generation of the set starts from the shortest delay again. */
+/** A new generation of the set resets the delay. */
 function failedKey({ metadata, status }: DaemonSet, nodeName: string): string {
   return `${metadata.uid ?? ''}/${status?.observedGeneration ?? 0}/${nodeName}`;
 }
 
-/** The rules of each version of a set are put together once, however many nodes change. */
+/** Memoises the placement rules per version of a set, because many nodes may change. */
 function rememberedPlacement(): (set: DaemonSet) => (node: Node) => Placement {
   const known = new WeakMap<DaemonSet, (node: Node) => Placement>();
   return (set) => {
@@ -96,7 +96,7 @@ function rememberedPlacement(): (set: DaemonSet) => (node: Node) => Placement {
   };
 }
 
-/** Carries out one plan. */
+/** Executes one plan. */
 class Shell {
   readonly #set: DaemonSet;
   readonly #failed: FailedPods;
@@ -110,14 +110,14 @@ class Shell {
     this.#signal = signal;
   }
 
-  /** Throws the first failure of changes of pods after the status has been written; any other one at once. */
+  /** Throws the first failure of pod changes after the status has been written; other failures at once. */
   async carryOut(actions: readonly Action[]): Promise<void> {
     const failures: unknown[] = [];
     for (const action of actions) {
       const isPods = action.kind === 'createPods' || action.kind === 'deletePods';
       if (failures.length > 0 && !isPods && action.kind !== 'updateStatus') continue;
       try {
-        // The status that raises the collision count queues the set again.
+        // Writing the raised collision count to the status queues the set again.
         if ((await this.#perform(action)) === 'collided') return;
       } catch (error) {
         failures.push(error);
@@ -167,7 +167,7 @@ class Shell {
     return undefined;
   }
 
-  /** After a collision the status says so, and the next look takes another name. */
+  /** After a collision, the status records it, and the next reconcile uses another name. */
   async #createRevision(revision: ControllerRevision): Promise<'collided' | undefined> {
     const { client } = this.#context;
     if ((await createRevision(client, revision, this.#signal)) !== undefined) return undefined;
@@ -210,8 +210,8 @@ export function concernsSet(pod: Pod, old: Pod): boolean {
 }
 
 /**
- * How long a change of a pod may wait until its set is reconciled, in milliseconds. A node that needs a new pod, and a pod that is
- * released or adopted, does not wait.
+ * Milliseconds that a change of a pod may wait until its set is reconciled. A node that needs a new pod, and a released or adopted pod,
+ * does not wait.
  */
 export function collectingMs(pod: Pod | undefined, old: Pod | undefined, set: DaemonSet | undefined): number {
   if (set === undefined || pod === undefined) return 0;
@@ -223,7 +223,7 @@ export function collectingMs(pod: Pod | undefined, old: Pod | undefined, set: Da
 
 const FIRST_MS = 1000;
 const MAX_MS = 15 * 60_000;
-/** After a quiet time of twice the longest delay a node starts from the first delay again. */
+/** After twice the longest delay without failures, a node starts from the first delay again. */
 const FORGET_MS = 2 * MAX_MS;
 
 interface Entry {
@@ -232,18 +232,18 @@ interface Entry {
 }
 
 /**
- * Delays between deletions of failed pods of one set on one node, from 1 second doubling to 15 minutes as in Kubernetes: a
- * kubelet that rejects a pod would otherwise make the controller replace it without a pause.
+ * Delays between deletions of failed pods of one set on one node: from 1 second, doubling to 15 minutes, as in Kubernetes. Without them, a
+ * kubelet that rejects a pod would make the controller replace it continuously.
  */
 export class FailedPods {
-  /** In the order of their times. */
+  /** Entries in the order of their times. */
   readonly #entries = new Map<string, Entry>();
 
   reset(): void {
     this.#entries.clear();
   }
 
-  /** Until when the next failed pod stays; undefined when it may go now. */
+  /** When the next failed pod may be deleted; undefined if it may be deleted now. */
   waitsUntil(key: string, now: Instant): Instant | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -251,7 +251,7 @@ export class FailedPods {
     return until > now ? until : undefined;
   }
 
-  /** A failed pod is deleted now. */
+  /** Records that a failed pod is deleted now. */
   note(key: string, now: Instant): void {
     for (const [old, { at }] of this.#entries) {
       if (now - at <= FORGET_MS) break;

@@ -8,7 +8,7 @@ import {
 } from '../../libraries/revisions/revision.ts';
 import { HASH_LABEL } from './placement.ts';
 
-/** How the history of a set is put in order. Every action presumes those before it. */
+/** An action on the history of a set. Each action assumes that the previous ones have been executed. */
 export type HistoryAction =
   | { readonly kind: 'createRevision'; readonly revision: ControllerRevision }
   | { readonly kind: 'renumberRevision'; readonly revision: ControllerRevision; readonly number: number }
@@ -16,10 +16,10 @@ export type HistoryAction =
   | { readonly kind: 'relabelPod'; readonly pod: Pod; readonly hash: string }
   | { readonly kind: 'deleteRevision'; readonly revision: ControllerRevision };
 
-/** The history of a set, and what it makes of the pods. */
+/** The history of a set, and its effect on the pods. */
 export interface History {
   readonly actions: readonly HistoryAction[];
-  /** The hash of the present revision, which new pods get as a label. */
+  /** The hash of the current revision, which new pods get as a label. */
   readonly hash: string;
   /** The pods as they are after the actions. */
   readonly pods: readonly Pod[];
@@ -28,8 +28,8 @@ export interface History {
 }
 
 /**
- * The present template is the newest revision, once: it is created, renumbered when it comes back, and its duplicates go, after
- * their pods have got its hash. A revision without the hash label gets its name as hash.
+ * Makes the current template the newest revision, without duplicates. The revision is created, or renumbered if the template returns.
+ * Duplicates are deleted after their pods have got its hash. A revision without the hash label gets its name as hash.
  */
 export function orderHistory(set: DaemonSet, revisions: readonly ControllerRevision[], pods: readonly Pod[]): History {
   const template = set.spec?.template ?? {};
@@ -58,7 +58,7 @@ export function orderHistory(set: DaemonSet, revisions: readonly ControllerRevis
   return { actions, hash, pods: pods.map((pod) => (relabelled.includes(pod) ? withHash(pod, hash) : pod)), others };
 }
 
-/** Revisions beyond the limit that no pod is of, finished ones included: oldest first. */
+/** Revisions beyond the limit that no pod uses, oldest first. Finished pods count as using a revision. */
 export function expiredRevisions(
   set: DaemonSet,
   others: readonly ControllerRevision[],

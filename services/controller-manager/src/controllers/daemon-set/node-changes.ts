@@ -2,7 +2,7 @@ import { type DaemonSet, equalJson, keyOf, type Node, type ObjectKey, type Pod }
 import { controllerOf } from '../../libraries/ownership.ts';
 import { type Placement, targetNode } from './placement.ts';
 
-/** What the sets of a node depend on. */
+/** Objects around a node that determine which sets to reconcile. */
 export interface NodeSurroundings {
   readonly sets: readonly DaemonSet[];
   readonly placement: (set: DaemonSet, node: Node) => Placement;
@@ -12,7 +12,7 @@ export interface NodeSurroundings {
   readonly unbound: () => readonly Pod[];
 }
 
-/** Whether a change of a node may change where pods belong: its labels and taints alone do. */
+/** Whether a change of a node can change the placement of pods: only labels and taints can. */
 export function isRelevant(node: Node, old: Node | undefined): boolean {
   if (old === undefined) return true;
   return (
@@ -22,9 +22,9 @@ export function isRelevant(node: Node, old: Node | undefined): boolean {
 }
 
 /**
- * The sets that have something to do after a change of a node, as Kubernetes chooses them: those that lack a pod there, those
- * with a pod that must not be there, and those with a pod there that count misplaced pods, since that number may have changed.
- * Beyond Kubernetes also those whose place there is another one than before, so that their numbers stay true.
+ * The sets to reconcile after a change of a node, as Kubernetes selects them: sets that lack a pod there, sets with a pod that must not be
+ * there, and sets with a pod there that count misplaced pods, because that number may have changed. In addition to Kubernetes, sets whose
+ * placement there has changed, so that their numbers stay correct.
  */
 export function setsOfChangedNode(node: Node, old: Node | undefined, around: NodeSurroundings): readonly ObjectKey[] {
   const holders = new Set(around.bound.map(ownerUid));
@@ -37,7 +37,7 @@ export function setsOfChangedNode(node: Node, old: Node | undefined, around: Nod
   });
 }
 
-/** The sets that had a place on a node that is gone. */
+/** The sets that had a pod on a deleted node. */
 export function setsOfLostNode(node: Node, around: NodeSurroundings): readonly ObjectKey[] {
   return chosen(
     node,
@@ -60,8 +60,8 @@ function chosen(
 }
 
 /**
- * The sets with a pod that is for this node and runs though it was not bound. No scheduler makes such a pod, and Kubernetes
- * does not notice it when its node changes.
+ * The sets with a pod for this node that runs without being bound. No scheduler creates such a pod, and Kubernetes does not notice it when
+ * its node changes.
  */
 function straysOf(name: string, unbound: readonly Pod[]): ReadonlySet<string> {
   const isStray = (pod: Pod) =>

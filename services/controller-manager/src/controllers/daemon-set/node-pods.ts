@@ -2,7 +2,7 @@ import { type DaemonSet, hasEnded, type Pod } from '@gantry/objects';
 import { isActive, isAvailable, isReady } from '../../libraries/pods/pod-state.ts';
 import { HASH_LABEL, targetNode } from './placement.ts';
 
-/** The set's pods by node. Finished pods that are being deleted are left out: a finalizer may hold them for long. */
+/** The set's pods by node, without finished pods that are being deleted: a finalizer may hold these for long. */
 export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 
 export function podsByNode(pods: readonly Pod[]): PodsByNode {
@@ -18,40 +18,40 @@ export function podsByNode(pods: readonly Pod[]): PodsByNode {
   return byNode;
 }
 
-/** Why a pod is deleted; finished ones are reported on the set. */
+/** Why a pod is deleted. Deletions of finished pods are reported on the set. */
 export type DeleteReason = 'failed' | 'succeeded' | 'excess';
 
-/** What one node needs. */
+/** The pod changes that one node needs. */
 export interface NodeNeeds {
   readonly create: boolean;
   readonly remove: readonly { readonly pod: Pod; readonly reason: DeleteReason }[];
 }
 
-/** What the decision about a node depends on, apart from its pods. */
+/** Input of the decision about a node, besides its pods. */
 export interface NodeRules {
   readonly set: DaemonSet;
-  /** Of the present revision. */
+  /** The hash of the current revision. */
   readonly hash: string;
   readonly allowsSurge: boolean;
-  /** Whether the node's last failed pod was deleted so lately that the next one has to wait. */
+  /** Whether the next failed pod has to wait, because one was deleted on this node recently. */
   readonly backsOff: boolean;
   readonly now: number;
 }
 
 const NOTHING: NodeNeeds = { create: false, remove: [] };
 
-/** A node that must have no pod: all are deleted. */
+/** A node that must not have a pod: all are deleted. */
 export function clearNode(pods: readonly Pod[]): NodeNeeds {
   return { create: false, remove: excess(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)) };
 }
 
 /**
- * What a node needs that may keep its pods: finished ones are deleted, and of the others one stays. While updates surge an old
- * and a new pod may stay together until the new one is available, and a terminating pod does not hold up its successor.
+ * The needs of a node that may have a pod: finished pods are deleted, and one of the others stays. During an update with surge, an old and
+ * a new pod may both stay until the new one is available, and a terminating pod does not delay its successor.
  */
 export function tendNode(pods: readonly Pod[], placement: 'run' | 'keep', rules: NodeRules): NodeNeeds {
   const [first] = pods;
-  // What most nodes are like, most of the time.
+  // The usual case.
   if (pods.length === 1 && first !== undefined && isActive(first)) return NOTHING;
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const running = living.filter((pod) => !hasEnded(pod)).sort(oldestFirst);
@@ -61,7 +61,7 @@ export function tendNode(pods: readonly Pod[], placement: 'run' | 'keep', rules:
   return { create: false, remove: [...finished, ...excess(surplusOfSurge(running, rules))] };
 }
 
-/** Succeeded pods go at once; of failed ones one at a time, after a delay. */
+/** Succeeded pods are deleted at once; failed ones one at a time, after a delay. */
 function removalsOfFinished(living: readonly Pod[], backsOff: boolean): NodeNeeds['remove'] {
   const failed = living.filter(({ status }) => status?.phase === 'Failed');
   const succeeded = living.filter(({ status }) => status?.phase === 'Succeeded');
@@ -76,7 +76,7 @@ export function emptyNode(placement: 'run' | 'keep'): NodeNeeds {
   return placement === 'run' ? { create: true, remove: [] } : NOTHING;
 }
 
-/** Keeps the oldest new pod, and the oldest old one as long as that is ready and the new one is not available. */
+/** Keeps the oldest new pod, and the oldest old pod while that is ready and the new one is not available. */
 function surplusOfSurge(running: readonly Pod[], { set, hash, now }: NodeRules): readonly Pod[] {
   if (running.length <= 1) return [];
   const isNew = (pod: Pod) => pod.metadata.labels?.[HASH_LABEL] === hash;

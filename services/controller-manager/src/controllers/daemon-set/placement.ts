@@ -23,7 +23,7 @@ export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
 
-/** What a set's pods tolerate in addition to what its template says: they stay on nodes in trouble. */
+/** Tolerations that a set's pods get in addition to the template's: they stay on nodes with problems. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: NOT_READY_TAINT, operator: 'Exists', effect: 'NoExecute' },
   { key: UNREACHABLE_TAINT, operator: 'Exists', effect: 'NoExecute' },
@@ -38,10 +38,10 @@ const HOST_NETWORK_TOLERATION: Toleration = {
   effect: 'NoSchedule',
 };
 
-/** `run`: a pod belongs on the node. `keep`: one that is there may stay, no new one comes. `leave`: none may be there. */
+/** `run`: the node should have a pod. `keep`: an existing pod may stay, no new one is created. `leave`: no pod may be there. */
 export type Placement = 'run' | 'keep' | 'leave';
 
-/** Decides on nodes for one set; Kubernetes' NodeShouldRunDaemonPod. Resources and ports are the scheduler's concern. */
+/** Decides about nodes for one set, as Kubernetes' NodeShouldRunDaemonPod. The scheduler checks resources and ports. */
 export function placementOf(set: DaemonSet): (node: Node) => Placement {
   const spec = set.spec?.template.spec;
   const nodeName = spec?.nodeName ?? '';
@@ -55,7 +55,7 @@ export function placementOf(set: DaemonSet): (node: Node) => Placement {
   };
 }
 
-/** The tolerations of the set's pods; one of the template that differs in its seconds alone is replaced. */
+/** The tolerations of the set's pods. A toleration of the template that differs only in its seconds is replaced. */
 function podTolerations(spec: PodSpec | undefined): Toleration[] {
   const added = spec?.hostNetwork === true ? [...TOLERATIONS, HOST_NETWORK_TOLERATION] : TOLERATIONS;
   const tolerations = [...(spec?.tolerations ?? [])];
@@ -71,7 +71,7 @@ function isSameToleration(a: Toleration, b: Toleration): boolean {
   return a.key === b.key && a.operator === b.operator && a.effect === b.effect && (a.value ?? '') === (b.value ?? '');
 }
 
-/** Makes the set's pods: of its template and revision, bound to a node by its name, which replaces the template's terms. */
+/** Creates the set's pods from its template and revision, bound to a node by name; that affinity replaces the template's terms. */
 export function daemonPodMaker(set: DaemonSet, hash: string): (nodeName: string) => Pod {
   const template = podTemplate(set, hash);
   return (nodeName) => {
@@ -101,20 +101,20 @@ function podTemplate(set: DaemonSet, hash: string): PodTemplateSpec {
   };
 }
 
-/** The counter of the set's templates, as text; undefined where its annotation is missing or no integer. */
+/** The template generation of the set, as text; undefined if its annotation is missing or not an integer. */
 function templateGeneration({ metadata }: DaemonSet): string | undefined {
   const text = metadata.annotations?.[GENERATION_ANNOTATION] ?? '';
   return /^[+-]?\d+$/.test(text) ? String(BigInt(text)) : undefined;
 }
 
-/** Whether a pod is of the set's present template: by the hash of its revision, or by the deprecated counter. */
+/** Whether a pod has the set's current template: by the hash of its revision, or by the deprecated generation. */
 export function isUpdated(set: DaemonSet, hash: string): (pod: Pod) => boolean {
   const generation = templateGeneration(set);
   return ({ metadata: { labels = {} } }) =>
     labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);
 }
 
-/** The node of a pod: the one that it is bound to, else the one that its affinity names. */
+/** The node of a pod: the one it is bound to, else the one in its affinity. */
 export function targetNode(pod: Pod): string | undefined {
   const { nodeName = '', affinity } = pod.spec ?? {};
   if (nodeName !== '') return nodeName;

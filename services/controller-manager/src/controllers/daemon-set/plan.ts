@@ -24,13 +24,13 @@ import {
 import { daemonPodMaker, isUpdated, type Placement, placementOf, targetNode } from './placement.ts';
 import { allowsSurge, nextUpdateStep, type UpdateStep } from './rolling-update.ts';
 
-/** What the plan looks at: the set, all nodes, and the pods and revisions that it controls or may select. */
+/** The input of the plan: the set, all nodes, and the pods and revisions that it controls or may select. */
 export interface ObservedDaemonSet {
   readonly set: DaemonSet;
   readonly nodes: readonly Node[];
   readonly pods: readonly Pod[];
   readonly revisions: readonly ControllerRevision[];
-  /** Until when a node's failed pod must stay, since another one was deleted there lately. */
+  /** When a node's failed pod may be deleted, if one was deleted there recently. */
   readonly failedUntil: (nodeName: string) => Instant | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Deletion {
   readonly reason: DeleteReason;
 }
 
-/** In the order of a plan. Status and deletions of pods do not wait for creations of pods to succeed. */
+/** Actions in the order of execution. Status and pod deletions do not depend on the success of pod creations. */
 export type Action =
   | HistoryAction
   | { readonly kind: 'adopt'; readonly object: Pod | ControllerRevision }
@@ -50,14 +50,14 @@ export type Action =
   | { readonly kind: 'reportSelectingAll' }
   | { readonly kind: 'updateStatus'; readonly status: DaemonSetStatus };
 
-/** The most pods that one look creates, and deletes, as in Kubernetes' daemon set controller. */
+/** The maximum number of pods that one reconcile creates, and deletes, as in Kubernetes' daemon set controller. */
 export const BURST = 250;
 
-/** Actions that give every node of a set its pod. Applying them and planning again yields none. */
+/** Actions that give every node of a set its pod. Executing them and planning again yields none. */
 export function planDaemonSet(observed: ObservedDaemonSet, now: Instant): Plan<Action> {
   const { set } = observed;
   if (equalJson(set.spec?.selector, {})) return { actions: [{ kind: 'reportSelectingAll' }] };
-  // Its history may be gone before its pods are, so that neither pods nor status could be told.
+  // The history may be deleted before the pods are; without it, neither pods nor status can be determined.
   if (set.metadata.deletionTimestamp !== undefined) return { actions: [] };
   const pods = ownershipOf(set, observed.pods);
   const revisions = ownershipOf(set, observed.revisions);
@@ -77,7 +77,7 @@ export function planDaemonSet(observed: ObservedDaemonSet, now: Instant): Plan<A
   return { actions, requeueAt: nextLook(view, now) };
 }
 
-/** Adoptions and releases, and what the set holds after them. */
+/** Adoptions and releases, and the objects that the set controls afterwards. */
 function ownershipOf<T extends Pod | ControllerRevision>(
   set: DaemonSet,
   candidates: readonly T[],
@@ -91,7 +91,7 @@ function ownershipOf<T extends Pod | ControllerRevision>(
   return { actions, held: [...claimed.owned, ...claimed.adopt] };
 }
 
-/** The world of one set, looked at once. */
+/** The observed state of one set, computed once. */
 interface View {
   readonly set: DaemonSet;
   readonly hash: string;
@@ -107,7 +107,7 @@ function viewOf({ set, nodes, failedUntil }: ObservedDaemonSet, hash: string, po
   return { set, hash, nodes: placed, byNode: podsByNode(pods), isUpdated: isUpdated(set, hash), failedUntil };
 }
 
-/** First every node has what it needs; only then an update takes its next step. */
+/** First, every node gets what it needs; only then does an update take its next step. */
 function podChanges(view: View, now: Instant): readonly Action[] {
   const creations: string[] = [];
   const deletions: Deletion[] = [];
@@ -141,7 +141,7 @@ function needsOf(view: View, now: Instant): readonly (NodeNeeds & { readonly nam
     return { name, ...tendNode(pods, placement, { ...rules, backsOff: failedUntil(name) !== undefined }) };
   });
   for (const [name, pods] of byNode) {
-    // Pods that were bound to a node that is gone are collected as such; those that wait for it would wait for ever.
+    // Pods bound to a deleted node are garbage collected; pods waiting for that node would wait forever.
     const waiting = known.has(name) ? [] : pods.filter(({ spec }) => (spec?.nodeName ?? '') === '');
     if (waiting.length > 0) needs.push({ name, ...clearNode(waiting) });
   }
@@ -156,7 +156,7 @@ function updateStep({ set, nodes, byNode, isUpdated: isNew }: View, now: Instant
   return nextUpdateStep({ set, byNode, placement, desired, isUpdated: isNew }, now);
 }
 
-/** When time alone changes something: a pod becomes available, or a failed one may be deleted. */
+/** When the passing of time changes something: a pod becomes available, or a failed pod may be deleted. */
 function nextLook({ set, byNode, failedUntil }: View, now: Instant): Instant | undefined {
   const minReadySeconds = set.spec?.minReadySeconds ?? 0;
   let next: Instant | undefined;
@@ -171,7 +171,7 @@ function isFailed({ status, metadata }: Pod): boolean {
   return status?.phase === 'Failed' && metadata.deletionTimestamp === undefined;
 }
 
-/** What a status counts. */
+/** Input of the status. */
 interface Counted {
   readonly set: DaemonSet;
   readonly nodes: readonly { readonly node: Node; readonly placement: Placement }[];
@@ -179,7 +179,7 @@ interface Counted {
   readonly isUpdated: (pod: Pod) => boolean;
 }
 
-/** The status that follows from nodes and pods: of each node the oldest pod counts. Zeros are left out as Kubernetes does. */
+/** The status computed from nodes and pods; per node the oldest pod counts. Zeros are omitted as in Kubernetes. */
 function daemonSetStatus({ set, nodes, byNode, isUpdated }: Counted, now: Instant): DaemonSetStatus {
   const counts = { desired: 0, current: 0, misscheduled: 0, ready: 0, available: 0, updated: 0 };
   for (const { node, placement } of nodes) {

@@ -4,11 +4,11 @@ import { isAvailable } from '../../libraries/pods/pod-state.ts';
 import type { PodsByNode } from './node-pods.ts';
 import type { Placement } from './placement.ts';
 
-/** What an update looks at. Nodes that no pod is missing on: those are filled before an update goes on. */
+/** Input of an update step. No node lacks a pod: missing pods are created before an update continues. */
 export interface ObservedUpdate {
   readonly set: DaemonSet;
   readonly byNode: PodsByNode;
-  /** Undefined for nodes that are gone. */
+  /** Undefined for deleted nodes. */
   readonly placement: (nodeName: string) => Placement | undefined;
   readonly desired: number;
   readonly isUpdated: (pod: Pod) => boolean;
@@ -20,7 +20,7 @@ export interface UpdateStep {
   readonly createOn: readonly string[];
 }
 
-/** How many pods may be unavailable, and how many nodes may have two, of `desired` nodes. One of both is above zero. */
+/** The maximum number of unavailable pods, and of nodes with two pods, for `desired` nodes. One of them is above zero. */
 export function updateBounds(set: DaemonSet, desired: number): { surge: number; unavailable: number } {
   const surge = surgeOf(set, desired);
   const { maxUnavailable = 1 } = set.spec?.updateStrategy?.rollingUpdate ?? {};
@@ -39,7 +39,7 @@ function surgeOf({ spec }: DaemonSet, desired: number): number {
   return resolveIntOrPercent(rollingUpdate?.maxSurge ?? 0, desired, 'up');
 }
 
-/** The next step of a rolling update, within its bounds. Taking it and asking again, with nothing changed, gives no more. */
+/** The next step of a rolling update within its limits. Planning again after it, with nothing else changed, yields no further step. */
 export function nextUpdateStep(observed: ObservedUpdate, now: Instant): UpdateStep {
   // Most of the time there is nothing to update.
   if (!hasOldPod(observed)) return { remove: [], createOn: [] };
@@ -52,7 +52,7 @@ function hasOldPod({ byNode, isUpdated }: ObservedUpdate): boolean {
   return false;
 }
 
-/** The pods of a node by template; undefined when there are several of one template: such a node is tended first. */
+/** The pods of a node by template; undefined if several have the same template, because such a node is repaired first. */
 function split(pods: readonly Pod[], isUpdated: (pod: Pod) => boolean): { old?: Pod; updated?: Pod } | undefined {
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const [updated, ...moreUpdated] = living.filter(isUpdated);
@@ -62,8 +62,8 @@ function split(pods: readonly Pod[], isUpdated: (pod: Pod) => boolean): { old?: 
 }
 
 /**
- * Deletes old pods that are not available, which costs nothing, and as many available ones as may be unavailable beyond
- * those that are. The nodes get new pods when the old ones are gone.
+ * Deletes old pods that are not available, without limit, and available ones up to the number that may be unavailable. The nodes get new
+ * pods when the old ones are gone.
  */
 function replaceInPlace({ set, byNode, isUpdated }: ObservedUpdate, bound: number, now: Instant): UpdateStep {
   const minReadySeconds = set.spec?.minReadySeconds ?? 0;
@@ -83,7 +83,7 @@ function replaceInPlace({ set, byNode, isUpdated }: ObservedUpdate, bound: numbe
   return { remove: [...broken, ...candidates.slice(0, Math.max(0, bound - unavailable))], createOn: [] };
 }
 
-/** What a surging update finds on the nodes. */
+/** The state of the nodes during a surging update. */
 interface Surge {
   /** Nodes with a new pod that is not available yet, or with too many pods. */
   surging: number;
@@ -91,14 +91,14 @@ interface Surge {
   readonly remove: Pod[];
   /** Available old pods on nodes where the set no longer runs. */
   readonly displaced: Pod[];
-  /** Nodes whose old pod is not available: a new one costs nothing. */
+  /** Nodes whose old pod is not available: a new pod there does not reduce availability. */
   readonly broken: string[];
   readonly candidates: string[];
 }
 
 /**
- * Starts new pods beside old ones, without a bound where the old one is not available, else up to `bound` at once; deletes an
- * old pod when its successor is available. Pods on nodes where the set no longer runs go as soon as enough others are available.
+ * Starts new pods beside old ones: without limit where the old one is not available, otherwise up to `bound` at a time. Deletes an old pod
+ * when its successor is available. Pods on nodes where the set should no longer run are deleted as soon as enough others are available.
  */
 function surgeStep(observed: ObservedUpdate, bound: number, now: Instant): UpdateStep {
   const found: Surge = { surging: 0, available: 0, remove: [], displaced: [], broken: [], candidates: [] };
@@ -134,7 +134,7 @@ function lookAtSurge(
     return;
   }
   const place = placement(nodeName);
-  // The pods of a node that is gone are collected as such.
+  // The pods of a deleted node are garbage collected.
   if (place === undefined) return;
   if (place !== 'run') (isUp(old) ? found.displaced : found.remove).push(old);
   else (isUp(old) ? found.candidates : found.broken).push(nodeName);

@@ -1,14 +1,14 @@
 import { type Deployment, LAST_APPLIED_ANNOTATION, type ReplicaSet } from '@gantry/objects';
 
-/** Annotations by which `kubectl rollout` and the controller know revisions and sizes (Kubernetes' names). */
+/** Annotations with revisions and sizes, used by `kubectl rollout` and the controller (Kubernetes' names). */
 export const REVISION = 'deployment.kubernetes.io/revision';
 export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
-/** The revision to go back to, from clients of the API before apps/v1; 0 for the last one. */
+/** The revision to roll back to, from clients of API versions before apps/v1; 0 for the previous one. */
 export const ROLLBACK_TO = 'deprecated.deployment.rollback.to';
 
-/** Annotations of a Deployment that are its own and not copied to its ReplicaSets. */
+/** Annotations of a Deployment that are not copied to its ReplicaSets. */
 const NOT_COPIED = new Set([
   LAST_APPLIED_ANNOTATION,
   REVISION,
@@ -18,14 +18,14 @@ const NOT_COPIED = new Set([
   ROLLBACK_TO,
 ]);
 
-/** How long a set's history of revisions may be, in characters; the oldest are dropped. */
+/** The maximum length of a set's revision history in characters; the oldest revisions are dropped. */
 const MAX_HISTORY = 2000;
 const MAX_INT32 = 2 ** 31 - 1;
 const INT64_BITS = 64;
 
 type Annotations = Record<string, string>;
 
-/** A whole number of 64 bits as Kubernetes reads one from an annotation; undefined for any other text: users write these annotations. */
+/** A 64-bit integer in an annotation, parsed as in Kubernetes; undefined for other texts, because users write these annotations. */
 export function wholeNumber(text: string | undefined): bigint | undefined {
   const [, sign = '', digits] = /^([+-]?)0*(\d{1,19})$/.exec(text ?? '') ?? [];
   if (digits === undefined) return undefined;
@@ -33,12 +33,12 @@ export function wholeNumber(text: string | undefined): bigint | undefined {
   return BigInt.asIntN(INT64_BITS, number) === number ? number : undefined;
 }
 
-/** The rollout revision of a set or Deployment; 0 when it has none. */
+/** The rollout revision of a set or Deployment; 0 if it has none. */
 export function rolloutRevision(object: ReplicaSet | Deployment): bigint {
   return wholeNumber(object.metadata.annotations?.[REVISION]) ?? 0n;
 }
 
-/** The number of pods in one of a set's size annotations; undefined when it is missing or no such number. */
+/** The number of pods in one of a set's size annotations; undefined if missing or invalid. */
 export function annotatedSize(
   set: ReplicaSet,
   name: typeof DESIRED_REPLICAS | typeof MAX_REPLICAS,
@@ -48,21 +48,21 @@ export function annotatedSize(
   return size !== undefined && size <= MAX_INT32 ? size : undefined;
 }
 
-/** The revision after all of these, which wraps at 64 bits as in Kubernetes. */
+/** The revision that follows all of these. It wraps at 64 bits, as in Kubernetes. */
 export function revisionAfter(sets: readonly ReplicaSet[]): bigint {
   const highest = sets.map(rolloutRevision).reduce((one, other) => (one > other ? one : other), 0n);
   return BigInt.asIntN(INT64_BITS, highest + 1n);
 }
 
-/** Orders by revision, the lowest first. */
+/** Orders by revision, lowest first. */
 export function byRevision(one: ReplicaSet, other: ReplicaSet): number {
   const [first, second] = [rolloutRevision(one), rolloutRevision(other)];
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
 /**
- * The annotations of the new set at `revision`: the Deployment's own copied over, an older revision kept in the history. A set
- * whose revision is no number keeps its annotations.
+ * The annotations of the new set at `revision`: the Deployment's own are copied, and an older revision is added to the history. A set whose
+ * revision is not a number keeps its annotations.
  */
 export function newSetAnnotations(deployment: Deployment, current: Annotations, revision: bigint): Annotations {
   const old = current[REVISION];
@@ -75,7 +75,7 @@ export function newSetAnnotations(deployment: Deployment, current: Annotations, 
   return out;
 }
 
-/** A Deployment's annotations after it was rolled back to a set: those of the set, and its own that are never copied. */
+/** A Deployment's annotations after a rollback to a set: those of the set, plus its own that are never copied. */
 export function rolledBackAnnotations(deployment: Deployment, set: ReplicaSet): Annotations {
   const own = Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) => NOT_COPIED.has(name));
   return { ...Object.fromEntries(own), ...copiedAnnotations(set.metadata.annotations) };
@@ -93,7 +93,7 @@ function longerHistory(history: string, revision: string): string {
   return length > MAX_HISTORY ? history : [...revisions, revision].join(',');
 }
 
-/** The annotations that record which size a set was given its replicas for. */
+/** The annotations that record the desired and the maximum size for which a set was sized. */
 export function sizeAnnotations(desired: number, maxSurge: number): Annotations {
   return { [DESIRED_REPLICAS]: String(desired), [MAX_REPLICAS]: String(desired + maxSurge) };
 }

@@ -1,7 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { DeploymentCondition } from '@gantry/objects';
 
-/** What a condition says, without its times. */
+/** A condition without its times. */
 export interface ConditionValue {
   readonly type: 'Available' | 'Progressing' | 'ReplicaFailure';
   readonly status: 'True' | 'False' | 'Unknown';
@@ -24,8 +24,8 @@ export function withoutCondition(
 }
 
 /**
- * The conditions with one set. The same status and reason change nothing; the same status keeps the time of the
- * transition; a changed condition goes to the end.
+ * The conditions with one condition set. If status and reason are equal, nothing changes. If only the status is equal, the transition time
+ * is kept. A changed condition moves to the end.
  */
 export function setCondition(
   conditions: readonly DeploymentCondition[],
@@ -37,7 +37,7 @@ export function setCondition(
   return refreshCondition(conditions, value, now);
 }
 
-/** As `setCondition`, but also the same status and reason are written anew, with the time of the update. */
+/** As `setCondition`, but a condition with equal status and reason is also written, with a new update time. */
 export function refreshCondition(
   conditions: readonly DeploymentCondition[],
   value: ConditionValue,
@@ -47,7 +47,7 @@ export function refreshCondition(
   return putCondition(conditions, { ...value, lastUpdateTime: stamp, lastTransitionTime: stamp });
 }
 
-/** Puts a condition with its times at the end; the time of the transition stays where the status does. */
+/** Moves a condition with its times to the end. The transition time is kept if the status is equal. */
 export function putCondition(
   conditions: readonly DeploymentCondition[],
   condition: DeploymentCondition & { readonly type: ConditionValue['type'] },

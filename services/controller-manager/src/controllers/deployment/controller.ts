@@ -42,7 +42,7 @@ export const deploymentController: ControllerSpec = {
     if (deployment === undefined) return {};
     const replicaSets = claimCandidates(deployment, REPLICA_SETS, cache);
     const owned = replicaSets.filter((set) => controllerOf(set) !== undefined);
-    // Only Recreate waits for pods; otherwise the statuses of the sets say all.
+    // Only Recreate waits for pods; otherwise the statuses of the sets are sufficient.
     const isRecreate = deployment.spec?.strategy?.type === 'Recreate';
     const pods = isRecreate
       ? owned.flatMap((set) => cache.controlledBy(PODS, key.namespace, set.metadata.uid ?? ''))
@@ -53,7 +53,7 @@ export const deploymentController: ControllerSpec = {
     try {
       return await carryOut(plan, (action) => execute(action, deployment, context, signal), clock);
     } catch (error) {
-      // Every other attempt would be refused too.
+      // All further attempts would be rejected too.
       if (isNamespaceTerminating(error)) return {};
       throw error;
     }
@@ -120,8 +120,8 @@ async function execute(
 }
 
 /**
- * A ReplicaSet of that name with another template is a hash collision: the count is raised and the next plan hashes anew. Another
- * failure is reported in the status and an Event, unless the namespace is terminating.
+ * If a ReplicaSet with that name has another template, it is a hash collision: the collision count is raised, and the next plan computes a
+ * new hash. Other failures are reported in the status and an Event, unless the namespace is terminating.
  */
 async function createSet(
   set: ReplicaSet,
@@ -147,10 +147,10 @@ async function createSet(
   }
 }
 
-/** Kubernetes' words for a selector without requirements. */
+/** Kubernetes' message for a selector without requirements. */
 const SELECTING_ALL = 'This deployment is selecting all pods. A non-empty selector is required.';
 
-/** The message of the event that a created or resized set causes; undefined where its size stays. */
+/** The message of the Event for a created or resized set; undefined if its size is unchanged. */
 function scalingMessage(action: Extract<Action, { kind: 'createSet' | 'resizeSet' }>): string | undefined {
   const before = action.kind === 'createSet' ? 0 : (action.set.spec?.replicas ?? 0);
   const after = action.kind === 'createSet' ? (action.set.spec?.replicas ?? 0) : action.replicas;

@@ -17,7 +17,10 @@ import { type Rollback, rollBack, rollbackRequest } from './rollback.ts';
 import { isScaling, proportionalSizes, type Resize, rollingSizes } from './scaling.ts';
 import { countedStatus, rolloutStatus } from './status.ts';
 
-/** What the plan looks at: the Deployment, the sets of its namespace that it controls or may select, and the pods of those it controls. */
+/**
+ * The input of the plan: the Deployment, the sets in its namespace that it controls or may select, and the pods of the sets that it
+ * controls.
+ */
 export interface ObservedDeployment {
   readonly deployment: Deployment;
   readonly replicaSets: readonly ReplicaSet[];
@@ -38,14 +41,14 @@ export type Action =
   | { readonly kind: 'resizeSet'; readonly set: ReplicaSet; readonly replicas: number }
   | { readonly kind: 'deleteSet'; readonly set: ReplicaSet }
   | { readonly kind: 'rollBack'; readonly rollback: Rollback }
-  /** A selector that selects everything is an error of the user: it is only reported. */
+  /** A selector that selects everything is a user error and is only reported. */
   | { readonly kind: 'reportSelectingAll' }
   | { readonly kind: 'updateStatus'; readonly status: DeploymentStatus; readonly revision: string | undefined };
 
-/** The times of conditions are cut to seconds, so the deadline may pass up to a second later than it reads. */
+/** Condition times are truncated to seconds, so the deadline may pass up to a second later than it appears. */
 const ROUNDING_MS = 1000;
 
-/** The state of one planning: what was observed, sorted, and the conditions as they are being rewritten. */
+/** The state of one planning run: the sorted observation, and the conditions as they are rewritten. */
 interface DeploymentDraft {
   readonly deployment: Deployment;
   readonly newSet: ReplicaSet | undefined;
@@ -59,9 +62,8 @@ interface DeploymentDraft {
 }
 
 /**
- * Actions that move the sets one step toward the Deployment's spec, as Kubernetes' deployment controller does: a set for
- * the template, sizes within the surge and the unavailability that are allowed, history, and the status. Applying them and
- * planning again ends in no action.
+ * Actions that move the sets one step toward the Deployment's spec, as Kubernetes' deployment controller does: a set for the template,
+ * sizes within the surge and unavailability limits, history, and status. Repeatedly executing and planning ends with no action.
  */
 export function planDeployment(observed: ObservedDeployment, now: Instant): Plan<Action> {
   const { deployment } = observed;
@@ -71,7 +73,7 @@ export function planDeployment(observed: ObservedDeployment, now: Instant): Plan
   const draft = startDraft(observed, [...ownership.owned, ...ownership.adopt], now);
   for (const set of ownership.adopt) draft.actions.push({ kind: 'adopt', set });
   for (const set of ownership.release) draft.actions.push({ kind: 'release', set });
-  // What is adopted has to be seen as ours before it is changed.
+  // Adopted sets must be visible as ours before they are changed.
   if (ownership.adopt.length > 0) return { actions: draft.actions };
   if (deployment.metadata.deletionTimestamp !== undefined) finish(draft, countedStatus(draft));
   else {
@@ -131,14 +133,14 @@ function planScaling(draft: DeploymentDraft): void {
   finish(draft, countedStatus(draft));
 }
 
-/** A rollback needs a set of the present template, so that the present revision is one to return to. */
+/** A rollback needs a set with the current template, so that the current revision can be restored later. */
 function planRollback(draft: DeploymentDraft, request: bigint): void {
   if (ensureNewSet(draft) === undefined) finish(draft, countedStatus(draft));
   else draft.actions.push({ kind: 'rollBack', rollback: rollBack(draft.deployment, draft.all, request) });
 }
 
 function planRecreate(draft: DeploymentDraft): void {
-  // Revision and annotations of an existing new set come before sizes.
+  // Revision and annotations of an existing new set are updated before sizes.
   if (syncNewSet(draft)) return finish(draft, rollout(draft));
   const down = draft.old.filter((set) => (set.spec?.replicas ?? 0) > 0).map((set) => ({ set, replicas: 0 }));
   if (down.length > 0) {
@@ -164,8 +166,8 @@ function planRolling(draft: DeploymentDraft): void {
 }
 
 /**
- * Whether pods of other sets than the new one may still run; terminating ones do. The sets are asked as well as the pods: those that
- * a set has made last may not be in our view yet.
+ * Whether pods of other sets than the new one may still run, including terminating ones. Both sets and pods are checked: the cache may not
+ * show the last pods that a set has created.
  */
 function oldPodsRun(draft: DeploymentDraft): boolean {
   const isDown = ({ metadata, status }: ReplicaSet): boolean =>
@@ -179,7 +181,7 @@ function oldPodsRun(draft: DeploymentDraft): boolean {
   );
 }
 
-/** The new set when it exists and is as it should be; otherwise plans that it becomes so and gives undefined. */
+/** The new set if it exists and is up to date; otherwise plans the change and returns undefined. */
 function ensureNewSet(draft: DeploymentDraft): ReplicaSet | undefined {
   if (draft.newSet !== undefined) return syncNewSet(draft) ? undefined : draft.newSet;
   const revision = revisionAfter(draft.old);
@@ -190,7 +192,7 @@ function ensureNewSet(draft: DeploymentDraft): ReplicaSet | undefined {
   return undefined;
 }
 
-/** Plans what the existing new set lacks of revision, annotations and minReadySeconds; says whether anything. */
+/** Plans missing updates of the new set's revision, annotations and minReadySeconds. Returns whether there are any. */
 function syncNewSet(draft: DeploymentDraft): boolean {
   const { newSet, deployment } = draft;
   if (newSet === undefined) return false;
@@ -215,7 +217,7 @@ function noteProgress(draft: DeploymentDraft, reason: string, message: string): 
   );
 }
 
-/** Plans new sizes; `annotate` are sets whose record of the desired size must follow even where their size stays. */
+/** Plans new sizes. `annotate` lists sets whose recorded desired size must be updated even if their size is unchanged. */
 function resize(draft: DeploymentDraft, sizes: readonly Resize[], annotate: readonly ReplicaSet[]): void {
   const { maxSurge } = rollingBounds(draft.deployment);
   const desired = desiredReplicas(draft.deployment);
@@ -249,7 +251,7 @@ function cleanHistory(draft: DeploymentDraft): void {
 }
 
 function rollout(draft: DeploymentDraft): DeploymentStatus {
-  // One that is about to be created counts, as in Kubernetes: a rollout of no pods is complete with it.
+  // A set that is about to be created counts, as in Kubernetes: a rollout without pods is complete with it.
   const created = draft.actions.find((action) => action.kind === 'createSet')?.set;
   return rolloutStatus({ ...draft, newSet: draft.newSet ?? created });
 }

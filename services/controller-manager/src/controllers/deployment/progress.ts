@@ -11,7 +11,7 @@ export function hasProgressDeadline(deployment: Deployment): boolean {
   return seconds !== undefined && seconds !== NO_DEADLINE;
 }
 
-/** Whether the new template runs everywhere and nothing else does. */
+/** Whether only the new template runs, with all pods available. */
 export function isComplete(deployment: Deployment, status: DeploymentStatus): boolean {
   const desired = desiredReplicas(deployment);
   return (
@@ -23,8 +23,8 @@ export function isComplete(deployment: Deployment, status: DeploymentStatus): bo
 }
 
 /**
- * The conditions of a rollout with its progress: complete, progressing since the last status, past its deadline, or as they were.
- * `status` is the new status with the conditions to start from, `before` the condition of the present status.
+ * The conditions with the rollout's progress: complete, progressing since the last status, past its deadline, or unchanged. `status` is the
+ * new status with the initial conditions; `before` is the condition in the stored status.
  */
 export function withProgress(
   deployment: Deployment,
@@ -46,12 +46,12 @@ export function withProgress(
   });
   if (isComplete(deployment, status)) {
     const end = value('True', 'NewReplicaSetAvailable', 'has successfully progressed');
-    // The end of another set's rollout may be left when the status between the two was lost.
+    // The condition may be about the end of an earlier set's rollout, if the status in between was lost.
     const isLeft = before?.reason === end.reason && before.message !== end.message;
     return (isLeft ? refreshCondition : setCondition)(conditions, end, now);
   }
   if (madeProgress(deployment.status, status)) {
-    // Progress restarts the deadline, so the time of the update moves even where the reason stays.
+    // Progress restarts the deadline, so the update time changes even if the reason is the same.
     return refreshCondition(conditions, value('True', 'ReplicaSetUpdated', 'is progressing'), now);
   }
   if (timedOut(deployment, before, now)) {
@@ -60,7 +60,7 @@ export function withProgress(
   return conditions;
 }
 
-/** More updated, ready or available pods, or fewer old ones. */
+/** Whether there are more updated, ready or available pods, or fewer old ones. */
 function madeProgress(old: DeploymentStatus = {}, status: DeploymentStatus): boolean {
   const oldPods = (s: DeploymentStatus) => (s.replicas ?? 0) - (s.updatedReplicas ?? 0);
   return (
@@ -71,7 +71,7 @@ function madeProgress(old: DeploymentStatus = {}, status: DeploymentStatus): boo
   );
 }
 
-/** When the progress deadline passes, if it runs: not while paused, after completion or when it has passed. Unix milliseconds. */
+/** When the progress deadline passes, in Unix milliseconds. Undefined while paused, after completion, or after it has passed. */
 export function deadlineOf(
   deployment: Deployment,
   conditions: readonly DeploymentCondition[] | undefined,

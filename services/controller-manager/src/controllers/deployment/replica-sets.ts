@@ -13,15 +13,15 @@ import { newSetAnnotations, sizeAnnotations } from './annotations.ts';
 export const TEMPLATE_HASH = 'pod-template-hash';
 const MAX_NAME_LENGTH = 253;
 
-/** How far a rolling update may go above and below the desired count, in pods. */
+/** The maximum number of pods above and below the desired count in a rolling update. */
 export interface RollingBounds {
   readonly maxSurge: number;
   readonly maxUnavailable: number;
 }
 
 /**
- * The Deployment's bounds: surge rounded up, unavailability down, and one pod where both come to nothing. Recreate has neither;
- * of no pods none is unavailable.
+ * The Deployment's limits: surge is rounded up, unavailability down; if both are zero, one pod may be unavailable. Both are zero for
+ * Recreate; with zero pods, none can be unavailable.
  */
 export function rollingBounds(deployment: Deployment): RollingBounds {
   const strategy = deployment.spec?.strategy;
@@ -40,24 +40,24 @@ export function sum(sets: readonly ReplicaSet[], count: (set: ReplicaSet) => num
   return sets.reduce((total, set) => total + (count(set) ?? 0), 0);
 }
 
-/** Oldest first; by name where the second is the same. */
+/** Oldest first; by name if created in the same second. */
 export function byAge(a: ReplicaSet, b: ReplicaSet): number {
   const left = a.metadata.creationTimestamp ?? '';
   const right = b.metadata.creationTimestamp ?? '';
   return left < right ? -1 : left > right ? 1 : (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1;
 }
 
-/** The set that runs the Deployment's present template; the oldest where several do. */
+/** The set with the Deployment's current template; the oldest if there are several. */
 export function findNewSet(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
   return [...sets].sort(byAge).find((set) => runsSameTemplate(deployment, set));
 }
 
-/** Whether a set belongs to the Deployment and runs its present template. */
+/** Whether a set belongs to the Deployment and has its current template. */
 export function runsTemplateOf(deployment: Deployment, set: ReplicaSet): boolean {
   return controllerOf(set)?.uid === deployment.metadata.uid && runsSameTemplate(deployment, set);
 }
 
-/** Whether the templates are the same apart from the label with the hash. */
+/** Whether the templates are equal except for the hash label. */
 export function runsSameTemplate(deployment: Deployment, set: ReplicaSet): boolean {
   const ours = deployment.spec?.template ?? {};
   const theirs = set.spec?.template ?? {};
@@ -81,7 +81,7 @@ export function templateHash(deployment: Deployment): string {
   return shortHash(withoutHash(deployment.spec?.template ?? {}), deployment.status?.collisionCount);
 }
 
-/** The set that would run the Deployment's template, sized so that `existing` and it stay within the surge. */
+/** A new set for the Deployment's template, sized so that it and the `existing` sets stay within the surge. */
 export function newReplicaSet(deployment: Deployment, existing: readonly ReplicaSet[], revision: bigint): ReplicaSet {
   const hash = templateHash(deployment);
   const spec = deployment.spec;
@@ -113,12 +113,12 @@ export function newReplicaSet(deployment: Deployment, existing: readonly Replica
   };
 }
 
-/** The names of a Deployment and a hash, shortened to what a name may have. */
+/** The Deployment's name plus the hash, shortened to the maximum name length. */
 export function replicaSetName(deploymentName: string, hash: string): string {
   return `${deploymentName.slice(0, MAX_NAME_LENGTH - 1 - hash.length)}-${hash}`;
 }
 
-/** How large the new set may be now: all of it when recreating, otherwise what the surge leaves free beside the other sets. */
+/** The maximum size of the new set now: the desired size for Recreate, otherwise what the surge allows beside the other sets. */
 export function newSetReplicas(deployment: Deployment, all: readonly ReplicaSet[], current: number): number {
   const desired = desiredReplicas(deployment);
   if (deployment.spec?.strategy?.type === 'Recreate') return desired;

@@ -2,7 +2,7 @@ import { cloneJson, type Deployment, type ReplicaSet } from '@gantry/objects';
 import { byRevision, ROLLBACK_TO, rolledBackAnnotations, rolloutRevision, wholeNumber } from './annotations.ts';
 import { runsSameTemplate, TEMPLATE_HASH } from './replica-sets.ts';
 
-/** What comes of a request to roll back: the Deployment without the request, and what to report. */
+/** The result of a rollback request: the Deployment without the request, and the Event to report. */
 export interface Rollback {
   readonly deployment: Deployment;
   readonly type: 'Normal' | 'Warning';
@@ -10,12 +10,12 @@ export interface Rollback {
   readonly message: string;
 }
 
-/** The revision that a Deployment's annotation asks for, 0 for the last one; undefined when it asks for none that can be read. */
+/** The revision in a Deployment's rollback annotation, 0 for the previous one; undefined if absent or invalid. */
 export function rollbackRequest(deployment: Deployment): bigint | undefined {
   return wholeNumber(deployment.metadata.annotations?.[ROLLBACK_TO]);
 }
 
-/** Goes back to the template and the annotations of the set with this revision. */
+/** Restores the template and the annotations of the set with this revision. */
 export function rollBack(deployment: Deployment, sets: readonly ReplicaSet[], request: bigint): Rollback {
   const revision = request === 0n ? lastRevision(sets) : request;
   const reject = (reason: Rollback['reason'], message: string): Rollback => ({
@@ -42,7 +42,7 @@ export function rollBack(deployment: Deployment, sets: readonly ReplicaSet[], re
   };
 }
 
-/** The second highest revision; 0 where there is none. */
+/** The second highest revision; 0 if there is none. */
 function lastRevision(sets: readonly ReplicaSet[]): bigint {
   const last = [...sets].sort(byRevision).at(-2);
   return last === undefined ? 0n : rolloutRevision(last);

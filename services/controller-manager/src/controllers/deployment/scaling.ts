@@ -2,7 +2,7 @@ import type { Deployment, ReplicaSet } from '@gantry/objects';
 import { annotatedSize, DESIRED_REPLICAS, MAX_REPLICAS } from './annotations.ts';
 import { byAge, desiredReplicas, newSetReplicas, rollingBounds, sum } from './replica-sets.ts';
 
-/** A set and the size that it shall have. */
+/** A set and its new size. */
 export interface Resize {
   readonly set: ReplicaSet;
   readonly replicas: number;
@@ -21,8 +21,8 @@ export function isScaling(deployment: Deployment, sets: readonly ReplicaSet[]): 
 }
 
 /**
- * New sizes after the Deployment was scaled or while it is paused: the only active set takes the whole size; a saturated
- * new set ends the old ones; in the middle of a rolling update every set gets its share of what is added or taken away.
+ * New sizes after the Deployment was scaled, or while it is paused. A single active set gets the whole size. A saturated new set scales the
+ * old ones to zero. During a rolling update, each set gets its share of the difference.
  */
 export function proportionalSizes(
   deployment: Deployment,
@@ -43,7 +43,7 @@ export function proportionalSizes(
 
 function shares(deployment: Deployment, active: readonly ReplicaSet[], allowed: number): Resize[] {
   const toAdd = allowed - sum(active, replicas);
-  // Bigger sets first; of equal ones the newer gains and the older loses first.
+  // Larger sets first. Among equal sets, newer ones gain first and older ones lose first.
   const sorted = [...active].sort((a, b) => replicas(b) - replicas(a) || (toAdd > 0 ? byAge(b, a) : byAge(a, b)));
   let added = 0;
   const sizes = sorted.map((set) => {
@@ -65,7 +65,7 @@ function shareOf(deployment: Deployment, set: ReplicaSet, allowed: number, left:
   return left > 0 ? Math.min(fraction, left) : Math.max(fraction, left);
 }
 
-/** The only set with pods, or the newest where none has any; undefined when several have. */
+/** The only set with pods, or the newest if none has pods; undefined if several have. */
 function activeOrLatest(newSet: ReplicaSet | undefined, old: readonly ReplicaSet[]): ReplicaSet | undefined {
   const active = [...old, ...(newSet === undefined ? [] : [newSet])].filter((set) => replicas(set) > 0);
   if (active.length > 1) return undefined;
@@ -82,7 +82,7 @@ function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
   );
 }
 
-/** The next step of a rolling update: the new set grows (or shrinks) first, otherwise old ones shrink. */
+/** The next step of a rolling update: the new set is resized first, otherwise old ones shrink. */
 export function rollingSizes(deployment: Deployment, newSet: ReplicaSet, old: readonly ReplicaSet[]): Resize[] {
   const desired = desiredReplicas(deployment);
   const target = replicas(newSet) > desired ? desired : newSetReplicas(deployment, [newSet, ...old], replicas(newSet));
@@ -91,8 +91,8 @@ export function rollingSizes(deployment: Deployment, newSet: ReplicaSet, old: re
 }
 
 /**
- * Old sets shrink by what is surplus: unhealthy pods first, then available ones. A set's status may be older than its size,
- * so it never counts for more than its size, and a step never exceeds what sizes alone allow.
+ * Shrinks old sets by the surplus: unhealthy pods first, then available ones. A set's status may be older than its size, so it never counts
+ * more than its size, and a step never exceeds what the sizes alone allow.
  */
 function shrinkOld(deployment: Deployment, newSet: ReplicaSet, old: readonly ReplicaSet[]): Resize[] {
   if (sum(old, replicas) === 0) return [];

@@ -23,12 +23,12 @@ const UNAVAILABLE: ConditionValue = {
   message: 'Deployment does not have minimum availability.',
 };
 
-/** What a status is computed from. */
+/** Input of the status. */
 export interface Rollout {
   readonly deployment: Deployment;
   readonly all: readonly ReplicaSet[];
   readonly newSet: ReplicaSet | undefined;
-  /** Those to start from. */
+  /** The initial conditions. */
   readonly conditions: readonly DeploymentCondition[];
   readonly now: Instant;
 }
@@ -54,7 +54,7 @@ export function countedStatus({ deployment, all, newSet, conditions, now }: Roll
   };
 }
 
-/** Unknown when a set has a status without this count; a set without a status has no pods yet. */
+/** Undefined if a set has a status without this count. A set without a status has no pods yet. */
 function terminatingReplicas(all: readonly ReplicaSet[]): number | undefined {
   const known = all.filter(({ status }) => status?.terminatingReplicas !== undefined);
   const isUncounted = ({ status }: ReplicaSet) =>
@@ -74,19 +74,19 @@ export function rolloutStatus(rollout: Rollout): DeploymentStatus {
   return { ...status, conditions: withFailure(out, failureOf(all, newSet)) };
 }
 
-/** Whether the condition says that the rollout of this set has ended; one of an earlier set may be left when a crash lost its status. */
+/** Whether the condition is about the end of this set's rollout. One about an earlier set may remain if a crash lost its status. */
 function isAboutEnd(progressing: DeploymentCondition | undefined, newSet: ReplicaSet | undefined): boolean {
   if (progressing?.reason !== 'NewReplicaSetAvailable') return false;
   return newSet === undefined || (progressing.message ?? '').includes(`"${newSet.metadata.name ?? ''}"`);
 }
 
-/** A failure of the new set, or else of any other. */
+/** A failure of the new set, else of any other set. */
 function failureOf(all: readonly ReplicaSet[], newSet: ReplicaSet | undefined): ReplicaSetCondition | undefined {
   const sets = newSet === undefined ? all : [newSet, ...all];
   return sets.flatMap((set) => set.status?.conditions ?? []).find(({ type }) => type === 'ReplicaFailure');
 }
 
-/** The conditions with the failure of a set, at the time at which the set reported it. */
+/** The conditions with a set's failure, with the time at which the set reported it. */
 function withFailure(
   conditions: readonly DeploymentCondition[],
   failure: ReplicaSetCondition | undefined,

@@ -16,7 +16,7 @@ export function annotatedSet({ set, annotations, minReadySeconds }: ActionOf<'an
   return object;
 }
 
-/** The set with its new size and the annotations that record what it was sized for; undefined when it has both already. */
+/** The set with its new size and size annotations; undefined if both are set already. */
 export function resizedSet({ set, replicas }: ActionOf<'resizeSet'>, deployment: Deployment): ReplicaSet | undefined {
   const object = cloneJson(set);
   if (object.spec !== undefined) object.spec.replicas = replicas;
@@ -41,7 +41,7 @@ export function collidedDeployment(deployment: Deployment): Deployment {
   return { ...deployment, status: { ...deployment.status, collisionCount } };
 }
 
-/** The Deployment after its new set could not be created; undefined when it has no deadline or its status says so already. */
+/** The Deployment after the creation of its new set failed; undefined if it has no deadline, or if its status contains this already. */
 export function failedDeployment(deployment: Deployment, message: string, now: Instant): Deployment | undefined {
   if (!hasProgressDeadline(deployment)) return undefined;
   const failure = { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message } as const;

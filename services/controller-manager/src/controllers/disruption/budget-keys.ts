@@ -26,15 +26,15 @@ export function podsOf({ metadata, spec }: PodDisruptionBudget, cache: Cache): r
     .sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
 }
 
-/** Queues the budgets of a pod, when the change is one that they count. */
+/** Queues the budgets of a pod if the change affects their counts. */
 export const watchCountedPods: WatchSpec<Pod> = {
   resource: PODS,
   keys: (pod, old, cache) => (isCountedAsBefore(pod, old) ? [] : budgetKeys([pod, old], cache)),
 };
 
 /**
- * Queues the budgets of the pods that an object is responsible for, when its wanted replicas or its own controller change, and when
- * another object has its name: the change may be the first that is seen of it.
+ * Queues the budgets of the pods under an object when its desired replicas or its controller change. Also when another object takes its
+ * name, because that change may be the first one seen.
  */
 export function watchScale<T extends Scaled>(
   resource: Resource<T>,

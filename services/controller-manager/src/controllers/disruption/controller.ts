@@ -23,18 +23,18 @@ import { hasFailed } from './status.ts';
 
 const EVENT_SOURCE = 'controllermanager';
 
-/** Which lasting reports were made, by the budget's key. */
+/** Remembers lasting reports by the budget's key. */
 class ReportMemory {
-  /** By id: until when a report is recent. */
+  /** By id: the time until which a report is recent. */
   readonly #reports = new Map<string, ReadonlyMap<string, Instant>>();
 
-  /** Ids of reports that need not be made again now. */
+  /** Ids of reports that need not be repeated now. */
   recent(key: string, now: Instant): ReadonlySet<string> {
     const known = this.#reports.get(key) ?? new Map<string, Instant>();
     return new Set([...known].flatMap(([id, until]) => (now < until ? [id] : [])));
   }
 
-  /** Those about the budget are made again, when something changes, before their Event expires; those about its many pods are not. */
+  /** Records reports. Reports about the budget are repeated at a change before their Event expires; reports about its many pods are not. */
   note(key: string, budget: PodDisruptionBudget, lasting: readonly Report[], now: Instant): void {
     const known = this.#reports.get(key);
     const entries = lasting.map((report): [string, Instant] => {
@@ -54,7 +54,7 @@ class ReportMemory {
   }
 }
 
-/** Keeps the status of PodDisruptionBudgets, from which the eviction subresource takes disruptions. */
+/** Maintains the status of PodDisruptionBudgets, from which the eviction subresource takes disruptions. */
 export function createDisruptionController(): ControllerSpec {
   const reported = new ReportMemory();
   return {
@@ -72,7 +72,7 @@ export function createDisruptionController(): ControllerSpec {
       watchScale(REPLICATION_CONTROLLERS, controlledPods),
       watchScale(STATEFUL_SETS, controlledPods),
       {
-        // A definition may get the scale that a budget has missed.
+        // A changed definition may add the scale subresource that a budget needs.
         resource: CUSTOM_RESOURCE_DEFINITIONS,
         keys: (_definition, _old, cache) => cache.list(POD_DISRUPTION_BUDGETS).filter(hasFailed).map(keyOf),
       },
@@ -101,7 +101,7 @@ export function createDisruptionController(): ControllerSpec {
       };
       const result = await carryOut(plan, execute, clock);
       reported.note(id, budget, lastingOf(observed), now);
-      // A scale that could not be read is read again with back-off; the status forbids evictions meanwhile.
+      // A scale that could not be read is retried with back-off; meanwhile the status forbids evictions.
       if (failed !== undefined) throw failed.error;
       return result;
     },

@@ -1,17 +1,17 @@
 import { type Pod, type PodDisruptionBudgetSpec, resolveIntOrPercent } from '@gantry/objects';
 import { controllerOf } from '../../libraries/ownership.ts';
 
-/** How many replicas a controller wants; `uid` is of the object that was counted: a Deployment for its ReplicaSets. */
+/** The desired replicas of a controller. `uid` is that of the counted object: the Deployment for its ReplicaSets. */
 export type ControllerScale = { readonly uid: string; readonly replicas: number } | { readonly error: string } | 'none';
 
-/** How many pods a budget expects and needs. `unmanaged` names pods without a controller where a share was to be computed. */
+/** The number of pods that a budget expects and needs. `unmanaged` lists pods without a controller, if a percentage was computed. */
 export interface ExpectedPods {
   readonly expectedPods: number;
   readonly desiredHealthy: number;
   readonly unmanaged: readonly string[];
 }
 
-/** What a budget's spec asks of the pods that it selects, or why that is unknown. */
+/** The requirements of a budget's spec for its pods, or the error. */
 export function expectedPods(
   spec: PodDisruptionBudgetSpec | undefined,
   pods: readonly Pod[],
@@ -38,7 +38,7 @@ export function needsScale(spec: PodDisruptionBudgetSpec | undefined): boolean {
   return spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
 }
 
-/** The replicas of all controllers of the pods, each once. */
+/** The total replicas of the pods' controllers, each counted once. */
 function totalScale(
   pods: readonly Pod[],
   scales: ReadonlyMap<string, ControllerScale>,

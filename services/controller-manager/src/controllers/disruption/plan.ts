@@ -11,24 +11,24 @@ import { type ControllerScale, expectedPods } from './expected-pods.ts';
 import { lastingReports, type Report, reportId } from './reports.ts';
 import { budgetStatus, failedStatus } from './status.ts';
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedBudget {
   readonly budget: PodDisruptionBudget;
   /** The pods that it selects, by name. */
   readonly pods: readonly Pod[];
   /** The other budgets of its namespace. */
   readonly others: readonly PodDisruptionBudget[];
-  /** The scale of each pod's controller, by the uid of the controller reference; needed for shares and `maxUnavailable`. */
+  /** The scale of each pod's controller, by the uid of the controller reference; needed for percentages and `maxUnavailable`. */
   readonly scales: ReadonlyMap<string, ControllerScale>;
-  /** Ids of what `lastingOf` gave when this budget was last planned. */
+  /** Ids of the reports of `lastingOf` at the last planning of this budget. */
   readonly reported: ReadonlySet<string>;
 }
 
 export type Action = { readonly kind: 'updateStatus'; readonly status: PodDisruptionBudgetStatus } | Report;
 
 /**
- * Keeps the status of a disruption budget: how many of its pods are healthy and must be, and how many may be evicted now. An
- * error in counting forbids all evictions. A pod that the eviction subresource has announced counts as gone for two minutes.
+ * Computes the status of a disruption budget: how many of its pods are healthy and must be, and how many may be evicted now. If the pods
+ * cannot be counted, no evictions are allowed. A pod whose eviction is recorded counts as gone for two minutes.
  */
 export function planBudget(observed: ObservedBudget, now: Instant): Plan<Action> {
   const { budget, pods, reported } = observed;
@@ -45,7 +45,7 @@ export function planBudget(observed: ObservedBudget, now: Instant): Plan<Action>
   return { actions: [...reports, ...update(budget, status)], requeueAt: nextExpiry };
 }
 
-/** What is to be reported once for as long as it lasts. */
+/** Reports that are made once while their cause lasts. */
 export function lastingOf({ budget, pods, others, scales }: Omit<ObservedBudget, 'reported'>): readonly Report[] {
   return lastingReports(budget, pods, others, expectedPods(budget.spec, pods, scales));
 }
@@ -54,19 +54,19 @@ function update({ status = {} }: PodDisruptionBudget, wanted: PodDisruptionBudge
   return equalJson(wanted, status) ? [] : [{ kind: 'updateStatus', status: wanted }];
 }
 
-/** How long a pod that an eviction announced may take to be marked for deletion, as in Kubernetes. */
+/** The time in which a pod must be marked for deletion after its eviction was recorded, as in Kubernetes. */
 const DELETION_TIMEOUT_MS = 120_000;
 
 interface DisruptedPods {
-  /** Announced, and expected to be deleted soon. */
+  /** Recorded, and expected to be deleted soon. */
   readonly kept: Readonly<Record<string, string>>;
-  /** Announced, and not deleted in time. */
+  /** Recorded, but not deleted in time. */
   readonly late: readonly Pod[];
-  /** When the next announcement ends. */
+  /** When the next record expires. */
   readonly nextExpiry: Instant | undefined;
 }
 
-/** Sorts the evictions that a budget's status announces by what became of their pods; those of deleted pods are dropped. */
+/** Sorts the evictions recorded in a budget's status by the state of their pods. Those of deleted pods are dropped. */
 function disruptedPods({ status }: PodDisruptionBudget, pods: readonly Pod[], now: Instant): DisruptedPods {
   const kept: Record<string, string> = {};
   const late: Pod[] = [];
@@ -91,13 +91,13 @@ const STALE_MS = 120_000;
 
 export interface ClearTarget {
   readonly kind: 'clearTarget';
-  /** The condition of the status, as a strategic merge. */
+  /** The condition as a strategic merge patch. */
   readonly condition: object;
 }
 
 /**
- * Sets the condition `DisruptionTarget` to False on a pod that was not deleted within two minutes: its disruption did not come.
- * The agent's own (`TerminationByKubelet`) may take longer, and a pod that has ended keeps it.
+ * Sets the condition `DisruptionTarget` to False on a pod that was not deleted within two minutes: its disruption did not happen. A
+ * disruption by the agent (`TerminationByKubelet`) may take longer. A pod that has ended keeps the condition.
  */
 export function planStaleCondition(pod: Pod, now: Instant): Plan<ClearTarget> {
   const target = targetOf(pod);
@@ -116,7 +116,7 @@ export function planStaleCondition(pod: Pod, now: Instant): Plan<ClearTarget> {
   return { actions: [{ kind: 'clearTarget', condition }] };
 }
 
-/** The condition of a pod that may turn out to be stale. */
+/** The condition of a pod if it may become stale. */
 export function targetOf(pod: Pod | undefined): PodCondition | undefined {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || hasEnded(pod)) return undefined;
   const target = pod.status?.conditions?.find(({ type }) => type === TARGET);

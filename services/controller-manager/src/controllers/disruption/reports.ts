@@ -16,12 +16,12 @@ export interface Report {
   readonly message: string;
 }
 
-/** Identifies a report among all. */
+/** A unique id of a report. */
 export function reportId({ about, reason, message }: Report): string {
   return `${about.metadata.uid ?? ''} ${reason} ${message}`;
 }
 
-/** Events about what stays so until a budget or its pods change; each is to be recorded once. */
+/** Events about conditions that last until a budget or its pods change; each is recorded once. */
 export function lastingReports(
   budget: PodDisruptionBudget,
   pods: readonly Pod[],
@@ -44,7 +44,7 @@ export function lastingReports(
   return reports;
 }
 
-/** Pods that this budget shares with others: the first of them by name reports it. */
+/** Pods that this budget shares with others. Only the first budget by name reports them. */
 function sharedPods(
   budget: PodDisruptionBudget,
   pods: readonly Pod[],
@@ -55,7 +55,7 @@ function sharedPods(
     .map((other) => [other.metadata.name ?? '', labelSelectorFrom(other.spec?.selector)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return pods.flatMap((pod) => {
-    // The first by name decides: with many budgets of the same pods, the others are not looked at.
+    // Only the first one by name is needed, so with many budgets for the same pods, the others are not checked.
     const first = selectors.find(([, selector]) => selector.matches(pod.metadata.labels))?.[0];
     if (first === undefined || first < name) return [];
     const which = `${JSON.stringify(pod.metadata.namespace ?? '')}/${JSON.stringify(pod.metadata.name ?? '')}`;
@@ -72,7 +72,7 @@ function unmanagedMessage({ spec }: PodDisruptionBudget): string {
   );
 }
 
-/** A selector as Kubernetes prints it in Events: the form of a Go structure. */
+/** A selector as Kubernetes prints it in Events, in the form of a Go struct. */
 export function printSelector(selector: LabelSelector | null | undefined): string {
   if (selector === undefined || selector === null) return 'nil';
   const labels = Object.entries(selector.matchLabels ?? {})

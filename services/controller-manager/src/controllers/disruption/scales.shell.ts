@@ -29,7 +29,7 @@ const SCALED: ReadonlyMap<string, Resource<Scaled>> = new Map<string, Resource<S
 
 type ScaleContext = Pick<ControllerContext, 'cache' | 'client' | 'served'>;
 
-/** The scales of the controllers of pods, by the controllers' uids, and the first failure to read one. */
+/** The scales of the pods' controllers by uid, and the first read error. */
 export async function readScales(
   pods: readonly Pod[],
   context: ScaleContext,
@@ -79,7 +79,7 @@ async function scaleOf(
   return { uid: controller.uid, replicas: numberAt(owner, path) };
 }
 
-/** Of a ReplicaSet of a Deployment, that of the Deployment: during a rollout both sets count once. */
+/** For a ReplicaSet of a Deployment, the Deployment's scale: during a rollout both sets count once. */
 function builtInScale(
   { name, uid }: OwnerReference,
   namespace: string,

@@ -11,8 +11,8 @@ interface Counted extends Omit<ExpectedPods, 'unmanaged'> {
 }
 
 /**
- * The status of a budget. Without an expected pod nothing may be disrupted, so that a budget is safe when its first pods appear.
- * Equal to the old status when that says the same. After a failure to count, the condition is set anew though the counts are as before.
+ * The status of a budget. With zero expected pods, no disruption is allowed, so that a budget is safe when its first pods appear. Returns
+ * the old status if nothing has changed. After a failure to count, the condition is set again even if the counts are unchanged.
  */
 export function budgetStatus(budget: PodDisruptionBudget, counted: Counted, time: string): PodDisruptionBudgetStatus {
   const { pods, disrupted, expectedPods, desiredHealthy } = counted;
@@ -40,7 +40,7 @@ export function budgetStatus(budget: PodDisruptionBudget, counted: Counted, time
   };
 }
 
-/** The status of a budget whose pods could not be counted: nothing may be disrupted. */
+/** The status of a budget whose pods could not be counted: no disruptions are allowed. */
 export function failedStatus(
   { status }: PodDisruptionBudget,
   message: string,
@@ -67,7 +67,7 @@ function saysTheSame(
   return before.every(([name, time]) => disrupted[name] === time);
 }
 
-/** Whether the condition is there, with this status and for this reason. */
+/** Whether the condition exists with this status and reason. */
 function isKnown(
   conditions: readonly Condition[] = [],
   { status, reason }: Pick<Condition, 'status' | 'reason'>,

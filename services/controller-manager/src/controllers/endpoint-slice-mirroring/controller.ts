@@ -6,7 +6,7 @@ import { slicesOf, watchSlices } from '../../libraries/service-endpoints/slices.
 import type { MirrorMeter } from '../../metrics/endpoint-slices.ts';
 import { groupMirror, isMirrored, MANAGER, planMirror, skippedAddresses } from './plan.ts';
 
-/** Queues the Endpoints of a Service that has no selector, or had none. */
+/** Queues the Endpoints of a Service that has, or had, no selector. */
 const watchServices: WatchSpec<Service> = {
   resource: SERVICES,
   keys: (service, old) => {
@@ -18,10 +18,10 @@ const watchServices: WatchSpec<Service> = {
   },
 };
 
-/** Mirrors the Endpoints that users keep for Services without a selector. Keys are Endpoints. */
+/** Mirrors Endpoints that users manage for Services without a selector. Keys are Endpoints. */
 export function createEndpointSliceMirroringController(meter: MirrorMeter): ControllerSpec {
   const own = new OwnSlices();
-  /** What was reported of the Endpoints, by key. */
+  /** Reports about the Endpoints, by key. */
   const reported = new Map<string, readonly unknown[]>();
   return {
     name: 'endpoint-slice-mirroring',

@@ -20,37 +20,40 @@ import { sortSlicePorts } from '../../libraries/service-endpoints/service-ports.
 import { newSlice, reuseSlices, type SliceAction, sliceActions } from '../../libraries/service-endpoints/slices.ts';
 import { repackSubsets } from '../../libraries/service-endpoints/subsets.ts';
 
-/** The value of the label of slices that this controller keeps. */
+/** Label value of slices that this controller manages. */
 export const MANAGER = 'endpointslicemirroring-controller.k8s.io';
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
-/** How many endpoints a slice holds. */
+/** The maximum number of endpoints per slice. */
 export const MAX_ENDPOINTS = 1000;
 /**
- * How many ports of the same name are mirrored for each subset. Each needs slices of its own with all addresses of the subset:
- * without a bound, an object of 20,000 such ports and 1,000 addresses would make 20,000,000 endpoints.
+ * The maximum number of mirrored ports with the same name per subset. Each needs separate slices with all addresses of the subset: without
+ * a limit, an object with 20,000 such ports and 1,000 addresses would create 20,000,000 endpoints.
  */
 export const MAX_PORTS_OF_NAME = 16;
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedMirror {
   readonly endpoints: Endpoints | undefined;
   /** The Service of the same name. */
   readonly service: Service | undefined;
-  /** The slices that this controller keeps for it. */
+  /** The slices that this controller manages for it. */
   readonly slices: readonly EndpointSlice[];
 }
 
 export type Action = SliceAction;
 
-/** What was left out; of addresses in Kubernetes' words. It has none for ports: its controller bounds only addresses. */
+/**
+ * Something that was not mirrored. For addresses, the message is Kubernetes'; for ports there is none, because Kubernetes limits only
+ * addresses.
+ */
 export interface Skipped {
   readonly reason: 'InvalidIPAddress' | 'TooManyAddressesToMirror' | 'TooManyPortsToMirror';
   readonly message: string;
 }
 
 /**
- * The addresses of Endpoints by their ports and family, for the plan and for what it leaves out: an object may have tens of
- * thousands of ports, so they are grouped once. Undefined when nothing is to be mirrored.
+ * The addresses of Endpoints, grouped by ports and family, for the plan and for its reports. Grouped only once, because an object may have
+ * tens of thousands of ports. Undefined if nothing is to be mirrored.
  */
 export function groupMirror(observed: ObservedMirror): GroupedMirror | undefined {
   const endpoints = mirrored(observed);
@@ -58,8 +61,8 @@ export function groupMirror(observed: ObservedMirror): GroupedMirror | undefined
 }
 
 /**
- * Endpoints that a user keeps for a Service without a selector are mirrored by slices: one for each set of ports and address
- * type, with at most 1,000 addresses, and with the labels and annotations of the Endpoints.
+ * Mirrors user-managed Endpoints of a Service without a selector into slices: one per set of ports and address type, with at most 1,000
+ * addresses, and with the labels and annotations of the Endpoints.
  */
 export function planMirror({ slices }: ObservedMirror, grouped: GroupedMirror | undefined): Plan<Action> {
   if (grouped === undefined) return { actions: slices.map((slice) => ({ kind: 'delete', slice })) };
@@ -85,7 +88,7 @@ export function planMirror({ slices }: ObservedMirror, grouped: GroupedMirror | 
   };
 }
 
-/** What the plan leaves out: how many addresses, and how these and ports are reported. */
+/** The number of addresses that the plan leaves out, and the reports about left-out addresses and ports. */
 export function skippedAddresses(grouped: GroupedMirror | undefined): {
   readonly addresses: number;
   readonly reports: readonly Skipped[];
@@ -108,13 +111,13 @@ export function skippedAddresses(grouped: GroupedMirror | undefined): {
   return { addresses: skipped, reports };
 }
 
-/** The Endpoints, when they are to be mirrored. */
+/** The Endpoints if they are to be mirrored. */
 function mirrored({ endpoints, service }: ObservedMirror): Endpoints | undefined {
   if (endpoints === undefined || service === undefined || selectsPods(service.spec)) return undefined;
   return isMirrored(endpoints) ? endpoints : undefined;
 }
 
-/** Whether Endpoints may be mirrored, by themselves. */
+/** Whether Endpoints may be mirrored, regardless of their Service. */
 export function isMirrored({ metadata }: Endpoints): boolean {
   return metadata.labels?.[SKIP_MIRROR_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined;
 }
@@ -130,7 +133,7 @@ interface Group {
   readonly endpoints: EndpointsById;
 }
 
-/** Endpoints that are mirrored, with their addresses by ports and family, and the numbers of what is left out. */
+/** Endpoints to mirror, with their addresses by ports and family, and the numbers of left-out items. */
 export interface GroupedMirror {
   readonly endpoints: Endpoints;
   readonly groups: ReadonlyMap<string, Group>;
@@ -154,7 +157,7 @@ function groupAddresses({ subsets = [] }: Endpoints): Omit<GroupedMirror, 'endpo
       for (const list of ports.lists) {
         const key = keyOf(addressType, list);
         const known = groups.get(key);
-        // The lists of a subset share one map, which is not changed.
+        // The lists of a subset share one map, which is not modified.
         const all = known === undefined ? endpoints : new Map([...known.endpoints, ...endpoints]);
         groups.set(key, { addressType, ports: list, endpoints: all });
       }
@@ -163,7 +166,9 @@ function groupAddresses({ subsets = [] }: Endpoints): Omit<GroupedMirror, 'endpo
   return { groups, invalid, skipped, skippedPorts };
 }
 
-/** The addresses of a subset up to `MAX_ENDPOINTS`, ready ones first; those that are left out are counted, invalid ones in both numbers. */
+/**
+ * The addresses of a subset up to `MAX_ENDPOINTS`, ready ones first. Left-out addresses are counted; invalid ones count in both numbers.
+ */
 function endpointsOf({ addresses = [], notReadyAddresses = [] }: EndpointSubset): {
   readonly byFamily: ReadonlyMap<AddressType, EndpointsById>;
   readonly invalid: number;
@@ -197,9 +202,9 @@ function portsOf({ ports = [] }: EndpointSubset): EndpointSlice['ports'] & objec
 }
 
 /**
- * Lists in which each name stands once, as in a slice. Subsets with the same addresses may give a name several numbers: each is
- * mirrored, up to `MAX_PORTS_OF_NAME`, where Kubernetes' controller tries without end to write a slice that is invalid. Those that
- * are left out are the same at each reconcile, because the ports are sorted; they are counted.
+ * Splits ports into lists with distinct names, as slices require. Subsets with the same addresses may give a name several port numbers:
+ * each is mirrored, up to `MAX_PORTS_OF_NAME`. Kubernetes' controller tries forever to write an invalid slice instead. The left-out ports
+ * are counted, and are the same at each reconcile because the ports are sorted.
  */
 function byDistinctNames(ports: Group['ports']): {
   readonly lists: readonly Group['ports'][];

@@ -17,7 +17,7 @@ import { type HintReport, MANAGER, type ObservedSlices, planHintReports, planSli
 import { type AddressType, zoneOf } from './pod-endpoint.ts';
 import { changesShares, type ZoneShares, zoneShares } from './zone-shares.ts';
 
-/** Endpoints have the zone of their node: queues the Services of a node's pods when it appears or gets another zone. */
+/** Endpoints contain the zone of their node: queues the Services of a node's pods when the node appears or changes its zone. */
 const watchZones: WatchSpec<Node> = {
   resource: NODES,
   keys: (node, old, cache) => {
@@ -26,12 +26,12 @@ const watchZones: WatchSpec<Node> = {
   },
 };
 
-/** The shares of zones, counted anew only after a change of nodes; and what was reported of hints by them. */
+/** The shares of zones, recomputed only after relevant node changes, and the reports about hints. */
 class SharedHints {
   readonly reports = new Map<string, Map<AddressType, string>>();
   #shares: { readonly value: ZoneShares | undefined } | undefined;
 
-  /** Queues the Services that ask for hints by shares, when these change. */
+  /** Queues the Services with hints by shares when the shares change. */
   readonly watch: WatchSpec<Node> = {
     resource: NODES,
     keys: (node, old, cache) => {
@@ -41,7 +41,7 @@ class SharedHints {
     },
   };
 
-  /** What a plan needs for hints of a Service; nothing is counted for one that does not ask for them. */
+  /** Input of a plan for a Service's hints. Nothing is computed for a Service that does not use them. */
   observe(id: string, service: Service, cache: Cache): Pick<ObservedSlices, 'shares' | 'hintReports'> {
     const hintReports = this.reports.get(id) ?? new Map<AddressType, string>();
     if (!hintsByShare(service)) return { hintReports };
@@ -49,7 +49,7 @@ class SharedHints {
     return { shares: this.#shares.value, hintReports };
   }
 
-  /** Remembers a report; nothing of a Service that does not ask for hints by shares any longer. */
+  /** Records a report; forgets it if the Service no longer uses hints by shares. */
   note(id: string, service: Service, { addressType, message }: HintReport): void {
     const known = this.reports.get(id) ?? new Map<AddressType, string>();
     if (hintsByShare(service)) this.reports.set(id, known.set(addressType, message));
@@ -62,7 +62,7 @@ class SharedHints {
   }
 }
 
-/** Keeps the EndpointSlices of Services that select pods. Keys are Services. */
+/** Maintains the EndpointSlices of Services that select pods. Keys are Services. */
 export function createEndpointSliceController(meter: EndpointSliceMeter): ControllerSpec {
   const seen = new Map<string, SeenTimes>();
   const own = new OwnSlices();
@@ -126,7 +126,7 @@ export function createEndpointSliceController(meter: EndpointSliceMeter): Contro
         hints.note(id, service, report);
         events.event(service, report.type, report.reason, report.message);
       }
-      // They are looked at again when their node appears.
+      // They are reconciled again when their node appears.
       const skipped = podsWithoutNode(observed).map(skips);
       if (skipped.length > 0 && actions.length > 0)
         fail(skipped.length === 1 ? (skipped[0] ?? '') : `[${skipped.join(', ')}]`);

@@ -13,21 +13,21 @@ const CLOSE = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 /** Which hints a Service asks for. */
 export type HintMode = 'none' | 'zone' | 'zone and node';
 
-/** By `trafficDistribution`, unless the annotation for hints by share is set, which goes before it. */
+/** The mode of `trafficDistribution`, unless the annotation for hints by shares is set, which takes precedence. */
 export function hintMode(service: Service): HintMode {
   const { trafficDistribution = '' } = service.spec ?? {};
   if (hintsByShare(service) || !CLOSE.has(trafficDistribution)) return 'none';
   return trafficDistribution === 'PreferSameNode' ? 'zone and node' : 'zone';
 }
 
-/** Whether a Service asks for hints by its zones' shares of the cluster: `share-hints.ts` gives them. */
+/** Whether a Service uses hints by its zones' shares of the cluster; see `share-hints.ts`. */
 export function hintsByShare({ metadata }: Service): boolean {
   const { annotations = {} } = metadata;
   const mode = annotations[OLD_TOPOLOGY_MODE_ANNOTATION] ?? annotations[TOPOLOGY_MODE_ANNOTATION];
   return mode === 'Auto' || mode === 'auto';
 }
 
-/** Whether the hints of a slice are as they should be; endpoints that are not ready may keep any while there is a mode. */
+/** Whether the hints of a slice are correct. Endpoints that are not ready may have any hints unless the mode is `none`. */
 export function hasRightHints(slice: EndpointSlice, mode: HintMode): boolean {
   return endpointsOf(slice).every((endpoint) => {
     const { hints } = endpoint;

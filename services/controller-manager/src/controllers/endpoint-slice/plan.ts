@@ -25,26 +25,26 @@ import { type AddressType, addressTypesOf, endpointOf } from './pod-endpoint.ts'
 import { shareHints } from './share-hints.ts';
 import type { ZoneShares } from './zone-shares.ts';
 
-/** The value of the label of slices that this controller keeps. */
+/** Label value of slices that this controller manages. */
 export const MANAGER = 'endpointslice-controller.k8s.io';
-/** How many endpoints a slice holds. */
+/** The maximum number of endpoints per slice. */
 export const MAX_ENDPOINTS = 100;
 const OWN_LABELS = new Set([SERVICE_NAME_LABEL, SLICE_MANAGER_LABEL, HEADLESS_LABEL]);
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedSlices {
   readonly service: Service;
   /** The pods that the Service selects. */
   readonly pods: readonly Pod[];
   /** The nodes of these pods, by name. */
   readonly nodes: ReadonlyMap<string, Node>;
-  /** The slices that this controller keeps for the Service. */
+  /** The slices that this controller manages for the Service. */
   readonly slices: readonly EndpointSlice[];
-  /** The shares of zones, for a Service that asks for hints by them. */
+  /** The shares of zones, for a Service with hints by shares. */
   readonly shares?: ZoneShares | undefined;
-  /** What was last reported of such hints, by address type. */
+  /** The last report about such hints, by address type. */
   readonly hintReports?: ReadonlyMap<AddressType, string>;
-  /** When the change happened that is now followed, if one did; RFC 3339. */
+  /** The time of the change that caused this reconcile, RFC 3339; undefined if there is none. */
   readonly triggerTime: string | undefined;
 }
 
@@ -59,9 +59,9 @@ export interface HintReport {
 }
 
 /**
- * The slices of a Service with a selector have its pods as endpoints, also those that are not ready or are being deleted, at most
- * 100 each, grouped by address type and ports. A Service without endpoints has one empty slice. Pods whose node is not known are
- * left out, unless the Service publishes addresses that are not ready.
+ * The slices of a Service with a selector contain its pods as endpoints, including those that are not ready or are being deleted: at most
+ * 100 each, grouped by address type and ports. A Service without endpoints has one empty slice. Pods whose node is unknown are left out,
+ * unless the Service publishes not-ready addresses.
  */
 export function planSlices(observed: ObservedSlices): Plan<Action> {
   const { service, slices } = observed;
@@ -72,7 +72,7 @@ export function planSlices(observed: ObservedSlices): Plan<Action> {
   return { actions: [...actions, ...others.map((slice) => ({ kind: 'delete', slice }) as const)] };
 }
 
-/** What is new to report of hints by the shares of zones: that there are some, or why there are none. */
+/** New reports about hints by shares of zones: that they are enabled, or why they are not. */
 export function planHintReports(observed: ObservedSlices): readonly HintReport[] {
   const { service, shares, hintReports } = observed;
   if (!hasOwnEndpoints(service)) return [];
@@ -96,7 +96,7 @@ function hintReport(addressType: AddressType, what: 'Enabled' | 'Disabled', text
   return { addressType, type, reason: `TopologyAwareHints${what}`, message };
 }
 
-/** The pods that are left out because their node is not known. */
+/** The pods that are left out because their node is unknown. */
 export function podsWithoutNode({ service, pods, nodes }: ObservedSlices): readonly Pod[] {
   if (!hasOwnEndpoints(service) || service.spec?.publishNotReadyAddresses === true) return [];
   return pods.filter((pod) => isEndpoint(pod) && !nodes.has(pod.spec?.nodeName ?? ''));
@@ -115,7 +115,7 @@ function actionsOfType(observed: ObservedSlices, addressType: AddressType): read
   });
 }
 
-/** The slices of an address type, and their changes but for hints. */
+/** The slices of an address type, and their changes except for hints. */
 interface Packed {
   readonly existing: readonly EndpointSlice[];
   readonly changes: SliceChanges;
@@ -129,14 +129,14 @@ function pack(observed: ObservedSlices, addressType: AddressType): Packed {
   return { existing, changes: withPlaceholder(observed, addressType, existing, changes) };
 }
 
-/** Hints as the Service asks for them; none where zones cannot get their shares. */
+/** Sets the hints that the Service uses; none if zones cannot get their shares. */
 function giveHints(service: Service, shares: ZoneShares | undefined, { existing, changes }: Packed): SliceChanges {
   if (!hintsByShare(service)) return applyHints(service, existing, changes);
   const shared = shareHints(shares, changes, untouched(existing, changes));
   return 'refused' in shared ? applyHints(service, existing, changes) : shared;
 }
 
-/** The slices that changes leave as they are. */
+/** The slices that the changes do not affect. */
 function untouched(existing: readonly EndpointSlice[], { update, remove }: SliceChanges): readonly EndpointSlice[] {
   const touched = new Set([...update, ...remove].map(({ metadata }) => metadata.name));
   return existing.filter((slice) => !touched.has(slice.metadata.name));
@@ -171,7 +171,7 @@ interface Wanted {
   readonly endpoints: Endpoint[];
 }
 
-/** The endpoints by the ports that their pods have. */
+/** Endpoints grouped by the ports of their pods. */
 function wantedByPorts(
   { service, pods, nodes }: ObservedSlices,
   addressType: AddressType,
@@ -223,7 +223,7 @@ function isPlaceholder(slice: EndpointSlice, placeholder: EndpointSlice): boolea
   );
 }
 
-/** Gives every slice that is written the hints of the Service, and writes those whose hints are wrong. */
+/** Sets the Service's hints on every slice that is written, and also writes slices with wrong hints. */
 function applyHints(service: Service, existing: readonly EndpointSlice[], changes: SliceChanges): SliceChanges {
   const mode = hintMode(service);
   const { create, update, remove } = changes;

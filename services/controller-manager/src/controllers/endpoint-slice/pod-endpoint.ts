@@ -5,7 +5,7 @@ import { addressesOf, hostnameIn } from '../../libraries/service-endpoints/servi
 
 export type AddressType = 'IPv4' | 'IPv6';
 
-/** The families of a Service's addresses; both for a headless Service that names none. */
+/** The address families of a Service; both for a headless Service without families. */
 export function addressTypesOf({ spec }: Service): readonly AddressType[] {
   const families = (['IPv4', 'IPv6'] as const).filter((family) => spec?.ipFamilies?.includes(family));
   if (families.length > 0) return families;
@@ -14,7 +14,7 @@ export function addressTypesOf({ spec }: Service): readonly AddressType[] {
   return [canonicalIp(clusterIP)?.family ?? 'IPv4'];
 }
 
-/** A pod as an endpoint of a Service; undefined when it has no address of this type. `node` is absent when it is not known. */
+/** A pod as an endpoint of a Service; undefined if it has no address of this type. `node` is undefined if unknown. */
 export function endpointOf(
   service: Service,
   pod: Pod,

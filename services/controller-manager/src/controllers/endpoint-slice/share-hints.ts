@@ -7,12 +7,12 @@ type Allocations = ReadonlyMap<string, Allocation>;
 /** Numbers by zone. */
 type ZoneCounts = Map<string, number>;
 
-/** Less than this is not given to another zone. */
+/** Smaller amounts are not transferred to another zone. */
 const LEAST = 0.5;
 
 /**
- * Gives endpoints hints so that each zone gets its share of them, as Kubernetes does: those of a zone stay there, but for what it
- * has too many of. Slices that are not written and whose hints are still possible keep them. `refused` says why there are no hints.
+ * Sets hints so that each zone gets its share of endpoints, as in Kubernetes: endpoints stay in their zone, except for the surplus. Slices
+ * that are not written keep their hints if these are still possible. `refused` is the reason why there are no hints.
  */
 export function shareHints(
   shares: ZoneShares | undefined,
@@ -46,7 +46,7 @@ export function shareHints(
   return { create, update: [...updated, ...corrected], remove: changes.remove };
 }
 
-/** Counts the hints of slices, by zone, and finds the slices whose hints are not possible any more. */
+/** Counts the hints of slices by zone, and finds slices whose hints are no longer possible. */
 function keepHints(
   slices: readonly EndpointSlice[],
   allocations: Allocations,
@@ -63,7 +63,7 @@ function keepHints(
   return { hinted, stale };
 }
 
-/** The hints of a slice's ready endpoints, counted by zone; undefined where one has none. */
+/** The hints of a slice's ready endpoints, counted by zone; undefined if an endpoint has none. */
 function hintsOf(slice: EndpointSlice): ZoneCounts | undefined {
   const counts: ZoneCounts = new Map();
   for (const { hints } of endpointsOf(slice).filter(isReady)) {
@@ -74,7 +74,7 @@ function hintsOf(slice: EndpointSlice): ZoneCounts | undefined {
   return counts;
 }
 
-/** How many endpoints zones give to others, and how many others get. Both are used up while hints are given. */
+/** The number of endpoints that zones give to others, and that others receive. Both decrease while hints are assigned. */
 interface Transfers {
   readonly give: ZoneCounts;
   readonly receive: ZoneCounts;

@@ -1,21 +1,21 @@
 import { CONTROL_PLANE_LABEL, MASTER_LABEL, type Node, quantityMilli } from '@gantry/objects';
 import { zoneOf } from './pod-endpoint.ts';
 
-/** The share of each zone of the CPU of all ready nodes; they add up to 1. */
+/** Each zone's share of the CPU of all ready nodes; the sum is 1. */
 export type ZoneShares = ReadonlyMap<string, number>;
 
-/** How many endpoints a zone is to get. */
+/** The number of endpoints that a zone should get. */
 export interface Allocation {
   readonly desired: number;
-  /** More would leave another zone with less than it needs. */
+  /** With more, another zone would have too few. */
   readonly maximum: number;
 }
 
-/** How much more than its share of the requests an endpoint may get. */
+/** The maximum overload of an endpoint, relative to its share of the requests. */
 const OVERLOAD = 0.2;
 const EXCLUDED_LABELS = [CONTROL_PLANE_LABEL, MASTER_LABEL];
 
-/** Undefined where a ready node has no zone or no CPU to give, and where fewer than two zones have ready nodes. */
+/** The shares of zones. Undefined if a ready node has no zone or no allocatable CPU, or if fewer than two zones have ready nodes. */
 export function zoneShares(nodes: readonly Node[]): ZoneShares | undefined {
   const cpu = new Map<string, number>();
   let total = 0;
@@ -38,7 +38,7 @@ export function changesShares(node: Node | undefined, old: Node | undefined): bo
   return isReady(node) !== isReady(old) || zoneOf(node) !== zoneOf(old) || cpu(node) !== cpu(old);
 }
 
-/** What each zone gets of so many endpoints, or why they cannot be shared, in Kubernetes' words. */
+/** The allocation of endpoints per zone, or Kubernetes' message why they cannot be shared. */
 export function allocate(
   shares: ZoneShares | undefined,
   endpoints: number,

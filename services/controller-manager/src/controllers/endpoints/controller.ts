@@ -11,9 +11,9 @@ import {
 } from '../../libraries/service-endpoints/service-pods.ts';
 import { type Action, planEndpoints } from './plan.ts';
 
-/** Keeps the Endpoints of Services that select pods. Keys are Services. */
+/** Maintains the Endpoints of Services that select pods. Keys are Services. */
 export function createEndpointsController(): ControllerSpec {
-  /** By key; of a Service without a selector only that it is there. */
+  /** By key; for a Service without a selector only that it exists. */
   const seen = new Map<string, SeenTimes | 'there'>();
   return {
     name: 'endpoints',
@@ -22,7 +22,7 @@ export function createEndpointsController(): ControllerSpec {
       watchSelf(SERVICES),
       watchServicePods,
       {
-        // Later changes by others stand until the pods change, as in Kubernetes.
+        // Later changes by others stay until the pods change, as in Kubernetes.
         resource: ENDPOINTS,
         keys: (endpoints, old) => (endpoints !== undefined && old !== undefined ? [] : keysOf(endpoints ?? old)),
       },

@@ -25,15 +25,15 @@ import { repackSubsets } from '../../libraries/service-endpoints/subsets.ts';
 
 const MANAGER = 'endpoint-controller';
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedEndpoints {
   readonly service: Service | undefined;
   /** The pods that the Service selects. */
   readonly pods: readonly Pod[];
   readonly endpoints: Endpoints | undefined;
-  /** When the change happened that is now followed, if one did; RFC 3339. */
+  /** The time of the change that caused this reconcile, RFC 3339; undefined if there is none. */
   readonly triggerTime: string | undefined;
-  /** Whether the Service existed when it was last looked at: its Endpoints end with it, also those that a user wrote. */
+  /** Whether the Service existed at the last reconcile: its Endpoints are deleted with it, even if a user wrote them. */
   readonly wasThere: boolean;
 }
 
@@ -42,8 +42,8 @@ export type Action =
   | { readonly kind: 'delete'; readonly endpoints: Endpoints };
 
 /**
- * The Endpoints of a Service with a selector have the addresses of its pods: ready ones, and those that are not. Pods that are
- * being deleted are left out unless the Service publishes addresses that are not ready. At most 1,000 addresses are kept.
+ * The Endpoints of a Service with a selector contain the addresses of its pods, ready or not. Pods that are being deleted are left out
+ * unless the Service publishes not-ready addresses. At most 1,000 addresses are kept.
  */
 export function planEndpoints(observed: ObservedEndpoints): Plan<Action> {
   const { service, endpoints } = observed;
@@ -80,7 +80,7 @@ function endpointsOf(service: Service, { pods, endpoints, triggerTime }: Observe
   };
 }
 
-/** One subset for each pod; pods that have the same ports share the list of them. */
+/** One subset per pod. Pods with the same ports share the list of ports. */
 function subsetsOf(service: Service, pods: readonly Pod[]): readonly EndpointSubset[] {
   const { publishNotReadyAddresses: publishes = false, ports = [], clusterIP } = service.spec ?? {};
   const portsOf = portsOfPods(service);
@@ -118,7 +118,7 @@ function familyOf({ spec }: Service, { status }: Pod): IpFamily {
   return canonicalIp(text)?.family ?? 'IPv4';
 }
 
-/** Compares all but the trigger time, which alone is no reason to write. Versions of pods are not part of addresses. */
+/** Whether both are equal except for the trigger time, which alone is no reason to write. Versions of pods are not part of addresses. */
 function saysTheSame(endpoints: Endpoints, wanted: Endpoints): boolean {
   const capacity = ({ metadata }: Endpoints) => metadata.annotations?.[OVER_CAPACITY];
   return (
@@ -133,9 +133,7 @@ function saysTheSame(endpoints: Endpoints, wanted: Endpoints): boolean {
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 const MAX_ADDRESSES = 1000;
 
-/**
- * Keeps at most 1,000 addresses, ready ones first: as many of each subset as is its share, rounded up while there is room.
- */
+/** Keeps at most 1,000 addresses, ready ones first. Each subset gets its proportional share, rounded up while there is room. */
 export function truncate(subsets: readonly EndpointSubset[]): {
   readonly subsets: readonly EndpointSubset[];
   readonly isTruncated: boolean;

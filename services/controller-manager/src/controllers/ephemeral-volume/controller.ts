@@ -13,13 +13,13 @@ import { renewing } from '../../libraries/event-renewal.ts';
 import type { EphemeralVolumeMeter } from '../../metrics/volumes.ts';
 import { type Action, hasEphemeralVolumes, planEphemeralVolumes } from './plan.ts';
 
-/** A new pod: what it asks for never changes. */
+/** Queues new pods: their volumes never change. */
 const watchPods: WatchSpec<Pod> = {
   resource: PODS,
   keys: (pod, old) => (pod !== undefined && old === undefined && hasEphemeralVolumes(pod) ? [keyOf(pod)] : []),
 };
 
-/** A claim that is gone: the pods that have a volume of its name get another one. */
+/** Queues the pods with a volume of a deleted claim's name: they get a new claim. */
 const watchClaims: WatchSpec<PersistentVolumeClaim> = {
   resource: PERSISTENT_VOLUME_CLAIMS,
   keys: (claim, old, cache) => {
@@ -32,7 +32,7 @@ const watchClaims: WatchSpec<PersistentVolumeClaim> = {
   },
 };
 
-/** Makes the claims of pods' ephemeral volumes. */
+/** Creates the claims of pods' ephemeral volumes. */
 export function createEphemeralVolumeController(meter: EphemeralVolumeMeter): ControllerSpec {
   return {
     name: 'ephemeral-volume',

@@ -6,12 +6,12 @@ export type Action =
   /** Another claim has the name. */
   | { readonly kind: 'refuse'; readonly volume: string; readonly message: string };
 
-/** Whether a pod has volumes for which claims are made. */
+/** Whether a pod has ephemeral volumes, which need claims. */
 export function hasEphemeralVolumes({ spec }: Pod): boolean {
   return spec?.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true;
 }
 
-/** Makes the claims of a pod's ephemeral volumes. The pod owns them: they go with it. */
+/** Creates the claims of a pod's ephemeral volumes. The pod owns them, so they are deleted with it. */
 export function planEphemeralVolumes(
   pod: Pod,
   claimNamed: (name: string) => PersistentVolumeClaim | undefined,

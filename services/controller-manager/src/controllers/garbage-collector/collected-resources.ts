@@ -2,7 +2,7 @@ import type { Cache, ServedResource, ServedResources } from '@gantry/controller-
 import { resources } from '@gantry/kinds';
 import { type KubeObject, type OwnerReference, parseApiVersion, type Resource } from '@gantry/objects';
 
-/** Built-in resources whose objects own others and are owned: all that are stored, can be watched and deleted, but Events. */
+/** Built-in resources that are garbage collected: all that are stored and can be watched and deleted, except Events. */
 export const COLLECTED = resources.filter(
   ({ stored, storage, verbs, resource }) =>
     stored &&
@@ -13,7 +13,7 @@ export const COLLECTED = resources.filter(
     verbs.includes('delete'),
 );
 
-/** By kind; where a kind has several versions, the one that is stored. */
+/** By kind; if a kind has several versions, the stored one. */
 const BUILT_IN: ReadonlyMap<string, Resource> = new Map(
   resources
     .filter(({ verbs }) => verbs.includes('get'))
@@ -31,26 +31,26 @@ export function groupKindOf({ apiVersion, kind }: KubeObject | OwnerReference): 
   return `${parseApiVersion(apiVersion).group}/${kind}`;
 }
 
-/** The resource of a `<group>/<kind>`, in any version; undefined when it is not served. */
+/** The resource of a `<group>/<kind>`, in any version; undefined if it is not served. */
 export function resourceOf(groupKind: string, served: ServedResources): Resource | undefined {
   const [group = '', kind = ''] = groupKind.split('/');
   return BUILT_IN.get(groupKind) ?? served.findKind(group, kind);
 }
 
-/** Whether an owner is in the dependent's namespace or of cluster scope: nothing owns across namespaces. */
+/** Whether an owner is in the dependent's namespace or cluster-scoped: ownership across namespaces is not allowed. */
 export function isWithinScope(owner: KubeObject, dependent: KubeObject): boolean {
   const namespace = owner.metadata.namespace ?? '';
   return namespace === '' || namespace === (dependent.metadata.namespace ?? '');
 }
 
-/** The owner that a reference names, if the cache has it: uid, name, kind and scope must all match. */
+/** The owner of a reference, if it is cached: uid, name, kind and scope must all match. */
 export function cachedOwner(object: KubeObject, reference: OwnerReference, cache: Cache): KubeObject | undefined {
   const owner = cache.withUid(reference.uid);
   if (owner === undefined || owner.metadata.name !== reference.name) return undefined;
   return groupKindOf(owner) === groupKindOf(reference) && isWithinScope(owner, object) ? owner : undefined;
 }
 
-/** The message of the event about an owner that is not where the reference says. */
+/** The message of the Event about an owner that does not exist where the reference points. */
 export function describeMissing({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): string {
   const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
   return `ownerRef ${owner} does not exist in namespace ${JSON.stringify(namespace)}`;

@@ -17,10 +17,10 @@ import { OwnerMemory, ownerState } from './owner-state.shell.ts';
 import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, planGarbage } from './plan.ts';
 import { unseenDependents } from './unseen-dependents.shell.ts';
 
-/** How soon to look again while new resources have not been listed. */
+/** Milliseconds until the next reconcile while new resources have not been listed. */
 const UNSETTLED_MS = 200;
 
-/** Deletes objects that have lost their owners, and completes foreground and orphaning deletions. Keys carry group and kind. */
+/** Deletes objects whose owners are gone, and completes foreground and orphaning deletions. Keys have group and kind. */
 export function createGarbageCollector(meter: GarbageMeter): ControllerSpec {
   const memory = new OwnerMemory();
   const keys = (object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache) =>
@@ -42,8 +42,8 @@ export function createGarbageCollector(meter: GarbageMeter): ControllerSpec {
 }
 
 /**
- * The object itself if it has owners or is being deleted, its owners that are, those that it has left among them, and its
- * dependents once it is gone.
+ * Keys to queue for a change: the object itself if it has owners or is being deleted, its current and former owners that are being deleted,
+ * and its dependents if it is deleted.
  */
 function affectedKeys(
   object: KubeObject | undefined,
@@ -66,14 +66,14 @@ function affectedKeys(
     if ((isOwned && !isKept) || object.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(object));
   }
   append(keys, goingOwners(subject, cache).map(kindKeyOf));
-  // An owner may have waited for this object alone.
+  // An owner may have waited only for this object.
   if (object !== undefined && old !== undefined) append(keys, goingOwners(old, cache).map(kindKeyOf));
   return keys;
 }
 
 /**
- * Whether the cache has all owners of a new object, and none is being deleted: then there is nothing to do for it before one of them
- * changes, which queues it. Most objects with owners are new in this state.
+ * Whether the cache has all owners of a new object and none is being deleted. Then there is nothing to do until one of them changes, which
+ * queues the object. Most new objects with owners are in this state.
  */
 function isKeptByOwners(object: KubeObject, cache: Cache): boolean {
   return (object.metadata.ownerReferences ?? []).every((reference) => {
@@ -90,7 +90,9 @@ function goingOwners(object: KubeObject, cache: Cache): readonly KubeObject[] {
   });
 }
 
-/** Whether an update leaves all that the collector reads: owners, deletion and finalizers. Most are of a status. */
+/**
+ * Whether an update does not change owners, deletion or finalizers, which are all that the collector reads. Most updates are of a status.
+ */
 function isSameToCollector(object: KubeObject | undefined, old: KubeObject | undefined): boolean {
   if (object === undefined || old === undefined || isReplaced(object, old)) return false;
   const [now, before] = [object.metadata, old.metadata];
@@ -129,7 +131,7 @@ async function reconcile(
   const deadlock = isDeletingDependents(object) && isInCircle(object, ownerOf) ? 'circle' : 'none';
   const plan = planGarbage({ object, owners, dependents, deadlock }, clock.now());
   const last = plan.actions.filter(({ kind }) => kind === 'removeFinalizer');
-  // Resources that were not listed yet may hold dependents.
+  // Resources that are not listed yet may contain dependents.
   if (last.length > 0 && !served.isSettled()) return { requeueAfterMs: UNSETTLED_MS };
   const first = plan.actions.filter(({ kind }) => kind !== 'removeFinalizer');
   await executeActions(first, (action) => execute(object, action, context, signal), { pace: 'full' }, signal);
@@ -156,7 +158,7 @@ async function execute(
     const resource = resourceOf(groupKindOf(object), served);
     if (resource === undefined) return;
     const { uid, resourceVersion } = object.metadata;
-    // The version too: it may have been given an owner since it was read.
+    // The version is included because the object may have got an owner since it was read.
     const request = { propagationPolicy: action.propagation, uid, resourceVersion };
     await ignoreNotFound(client.delete(resource, keyOf(object), request, signal));
     return;
@@ -174,7 +176,7 @@ interface MetadataPatch {
   readonly metadata: object;
 }
 
-/** What an action changes in the metadata of the object, or of its dependent. */
+/** The metadata changes of an action, on the object or its dependent. */
 function metadataPatch(object: KubeObject, action: Exclude<Action, { kind: 'delete' | 'enqueue' }>): MetadataPatch {
   const { ownerReferences = [], finalizers = [] } = object.metadata;
   switch (action.kind) {

@@ -4,8 +4,9 @@ import { cachedOwner, describeMissing, groupKindOf, isWithinScope, resourceOf } 
 import { isDeletingDependents, type ObservedOwner } from './plan.ts';
 
 /**
- * An owner is absent when its deletion was seen or the store does not have it; the cache alone does not prove that. `findObject` is
- * not enough here: an object of the same name may be another one, and a kind that is not served is not an absent object.
+ * The state of an owner. It is absent if its deletion was seen or the store does not have it; a missing cache entry is not proof.
+ * `findObject` is not sufficient here: an object of the same name may be a different one, and a kind that is not served does not mean that
+ * the object is absent.
  */
 export async function ownerState(
   object: KubeObject,
@@ -25,7 +26,7 @@ export async function ownerState(
   }
   const namespace = object.metadata.namespace ?? '';
   const named = found === 'absent' ? cache.withUid(reference.uid) : undefined;
-  // One in scope has another name or kind than the reference says: its namespace is right.
+  // If the object with this uid is in scope, the reference has a wrong name or kind, but a correct namespace.
   const isElsewhere = named !== undefined && !isWithinScope(named, object);
   if (found === 'misplaced' || isElsewhere) {
     events.event(object, 'Warning', 'OwnerRefInvalidNamespace', describeMissing(reference, namespace));
@@ -33,7 +34,7 @@ export async function ownerState(
   return found === 'misplaced' ? 'unknown' : found;
 }
 
-/** `misplaced`: an object of cluster scope cannot have an owner in a namespace. `unserved`: the kind is not served. */
+/** `misplaced`: a cluster-scoped object cannot have a namespaced owner. `unserved`: the kind is not served. */
 async function lookUp(
   object: KubeObject,
   reference: OwnerReference,
@@ -53,20 +54,20 @@ async function lookUp(
     return owner.metadata.uid === reference.uid ? stateOf(owner) : 'absent';
   } catch (error) {
     if (!isReason(error, 'NotFound')) throw error;
-    // Without the object's name the resource itself is missing: its objects are unknown.
+    // If the error does not name the object, the resource itself is missing, and nothing is known about its objects.
     return error.toStatus().details?.name === reference.name ? 'absent' : 'unserved';
   }
 }
 
-/** How many deleted owners are remembered; older ones are read from the store again. */
+/** The maximum number of remembered deleted owners; older ones are read from the store again. */
 const MAX_GONE = 5000;
 
-/** What the collector remembers for a term: deleted owners, and objects with an owner of a kind that is not served. */
+/** The collector's memory for one term: deleted owners, and objects with an owner of a kind that is not served. */
 export class OwnerMemory {
   readonly #gone = new Set<string>();
   readonly #unresolved = new Map<string, Map<string, ReconcileKey>>();
 
-  /** An object with this uid has been deleted, for good: a uid is never used again. */
+  /** Records that the object with this uid has been deleted. Uids are never reused. */
   deleted(uid: string): void {
     this.#gone.add(uid);
     if (this.#gone.size <= MAX_GONE) return;
@@ -78,7 +79,7 @@ export class OwnerMemory {
     return this.#gone.has(uid);
   }
 
-  /** An object has an owner of a kind that is not served. */
+  /** Records that an object has an owner of a kind that is not served. */
   waits(key: ReconcileKey, groupKind: string): void {
     const waiting = this.#unresolved.get(groupKind) ?? new Map<string, ReconcileKey>();
     this.#unresolved.set(groupKind, waiting.set(formatReconcileKey(key), key));
@@ -91,7 +92,7 @@ export class OwnerMemory {
     return [...(waiting?.values() ?? [])];
   }
 
-  /** The object waits for nothing: it is gone, or is about to be reconciled. */
+  /** Forgets an object that is gone or about to be reconciled. */
   forget(key: ReconcileKey): void {
     const id = formatReconcileKey(key);
     for (const [groupKind, waiting] of this.#unresolved) {

@@ -1,43 +1,43 @@
 import type { Instant, Plan } from '@gantry/base';
 import { FOREGROUND_FINALIZER, type KubeObject, ORPHAN_FINALIZER, type OwnerReference } from '@gantry/objects';
 
-/** What is known of one owner that an object names. */
+/** The known state of one owner of an object. */
 export interface ObservedOwner {
   readonly reference: OwnerReference;
   /**
-   * `present` with that uid; `deletingDependents`: present, but being deleted in the foreground; `absent`: verified at the
-   * store; `unknown`: of a kind that is not served, so that nothing can be said of it.
+   * `present`: exists with that uid. `deletingDependents`: present, but in foreground deletion. `absent`: verified at the store. `unknown`:
+   * the kind is not served, so its state cannot be determined.
    */
   readonly state: 'present' | 'deletingDependents' | 'absent' | 'unknown';
 }
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedGarbage {
   readonly object: KubeObject;
   readonly owners: readonly ObservedOwner[];
   /** Objects that name this one as an owner. */
   readonly dependents: readonly KubeObject[];
-  /** Whether the object's foreground deletion waits, over others that do the same, for itself. */
+  /** Whether the object's foreground deletion waits for itself, through other objects in foreground deletion. */
   readonly deadlock: 'circle' | 'none';
 }
 
 export type Action =
   | { readonly kind: 'delete'; readonly propagation: 'Background' | 'Foreground' | 'Orphan' }
-  /** These owners are gone or going, others remain. */
+  /** These owners are gone or being deleted; others remain. */
   | { readonly kind: 'dropOwners'; readonly uids: readonly string[] }
   /** The object no longer blocks the deletion of its owners. */
   | { readonly kind: 'unblockOwners' }
   | { readonly kind: 'orphan'; readonly dependent: KubeObject }
   | { readonly kind: 'removeFinalizer'; readonly finalizer: string }
-  /** A dependent that blocks its owner's foreground deletion has to be reconciled. */
+  /** A dependent that blocks its owner's foreground deletion must be reconciled. */
   | { readonly kind: 'enqueue'; readonly dependent: KubeObject };
 
-/** A kind that begins to be served queues its dependents; this covers a missed event. */
+/** When a kind becomes served, its dependents are queued; this interval covers a missed event. */
 const UNKNOWN_OWNER_MS = 60_000;
 
 /**
- * Deletes an object whose owners are gone, and continues its foreground or orphaning deletion. An owner of a kind that is not
- * served is looked up again after a while.
+ * Deletes an object whose owners are gone, and continues its foreground or orphaning deletion. An owner of a kind that is not served is
+ * checked again later.
  */
 export function planGarbage(observed: ObservedGarbage, now: Instant): Plan<Action> {
   const requeueAt = observed.owners.some(({ state }) => state === 'unknown') ? now + UNKNOWN_OWNER_MS : undefined;
@@ -58,14 +58,14 @@ export function isDeletingDependents(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, FOREGROUND_FINALIZER);
 }
 
-/** Whether an object keeps this owner in its foreground deletion. */
+/** Whether an object blocks this owner's foreground deletion. */
 export function isBlocking({ blockOwnerDeletion }: OwnerReference): boolean {
   return blockOwnerDeletion === true;
 }
 
 /**
- * Whether an object's foreground deletion waits for itself: it has an owner that waits for it, which has one in turn, and so
- * on back to the object. Found when the last of them is marked, in whatever order they were, since each is looked at then.
+ * Whether an object's foreground deletion waits for itself: through a chain of owners in foreground deletion that leads back to the object.
+ * The circle is found when its last member is marked, in any order, because each member is reconciled then.
  */
 export function isInCircle(
   object: KubeObject,

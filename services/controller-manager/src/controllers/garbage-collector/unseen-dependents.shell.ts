@@ -3,13 +3,13 @@ import { type Cache, parseVersion } from '@gantry/controller-runtime';
 import { apiVersionOf, type KubeObject, type Resource } from '@gantry/objects';
 import { COLLECTED, isWithinScope } from './collected-resources.ts';
 
-/** What is read at a time. */
+/** The page size of reads. */
 const PAGE = 500;
 
 /**
- * Dependents that the store has and the cache does not show yet, of built-in resources: views of resources come independently of
- * each other, and once its owner is gone, what was to be left behind would be collected. Reads only resources whose view is older
- * than the owner's deletion, and only their metadata.
+ * Dependents of built-in resources that the store has but the cache does not show yet. Caches of different resources advance independently,
+ * and once the owner is gone, objects that should be orphaned would be collected. Reads only resources whose cache is older than the
+ * owner's deletion, and only their metadata.
  */
 export async function unseenDependents(
   owner: KubeObject,

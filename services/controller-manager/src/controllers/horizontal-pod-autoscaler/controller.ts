@@ -25,7 +25,7 @@ const SYNC_MS = 15_000;
 /** As Kubernetes' `retry.DefaultRetry`. */
 const SCALE_ATTEMPTS = 5;
 
-/** What is known of one autoscaler between its reconciles. */
+/** The state of one autoscaler between reconciles. */
 interface Known {
   readonly uid: string;
   memory: Memory;
@@ -35,13 +35,13 @@ interface Known {
 /** An observed autoscaler with the resource of its target. */
 interface Observation extends ObservedAutoscaler {
   readonly resource: Resource | undefined;
-  /** How long the reading of each metric took, in seconds. */
+  /** Seconds that reading each metric took. */
   readonly tookSeconds: readonly number[];
 }
 
 /**
- * Sets the scale of what autoscalers name, by metrics that are read through the API server. Each is planned once in 15 s and not
- * at a change, as in Kubernetes: recommendations are counted in time.
+ * Sets the scale of autoscalers' targets by metrics, which are read through the API server. Each autoscaler is planned every 15 s and not
+ * at changes, as in Kubernetes: recommendations depend on time.
  */
 export function createHorizontalPodAutoscalerController(read: ReadPath, meter: AutoscalerMeter): ControllerSpec {
   const known = new Map<string, Known>();
@@ -49,7 +49,7 @@ export function createHorizontalPodAutoscalerController(read: ReadPath, meter: A
   return {
     name: 'horizontal-pod-autoscaler',
     eventSource: 'horizontal-pod-autoscaler',
-    // Pods are only cached.
+    // Pods are only cached and queue nothing.
     watches: [watchSelf(HORIZONTAL_POD_AUTOSCALERS), { resource: PODS, keys: () => [] }],
     begin: () => {
       known.clear();
@@ -89,7 +89,7 @@ function wantedBy(actions: readonly Action[], { status }: HorizontalPodAutoscale
   return (update === undefined ? status : update.status)?.desiredReplicas ?? 0;
 }
 
-/** What a plan does, and whether it failed: by its spec, or by what could not be read. */
+/** The effect of a plan, and whether it failed: because of the spec, or because something could not be read. */
 function resultOf(actions: readonly Action[], { target }: Observation): Pick<AutoscalerResult, 'action' | 'error'> {
   const current = target.kind === 'found' ? (target.scale.spec?.replicas ?? 0) : 0;
   const rescaling = actions.find((action) => action.kind === 'rescale');
@@ -105,7 +105,7 @@ function resultOf(actions: readonly Action[], { target }: Observation): Pick<Aut
 
 type AutoscalerResult = Parameters<AutoscalerMeter['reconciled']>[0];
 
-/** A new one is due after a whole period, as in Kubernetes: what it scales has time to start. */
+/** The state of an autoscaler. A new one is due after a full period, as in Kubernetes, so that its target has time to start. */
 function knownOf(known: Map<string, Known>, id: string, { metadata }: HorizontalPodAutoscaler, now: Instant): Known {
   const uid = metadata.uid ?? '';
   const found = known.get(id);
@@ -150,7 +150,9 @@ async function observe(
   return { ...bare, selected, ...results };
 }
 
-/** Reads metrics one after another, each once. What is not reached within a period is not read: others wait for the API too. */
+/**
+ * Reads metrics sequentially, each once. Metrics that are not reached within a period are not read, because others wait for the API too.
+ */
 async function readMetrics(
   queries: readonly (MetricQuery | undefined)[],
   read: (query: MetricQuery) => Promise<MetricReading>,
@@ -216,7 +218,7 @@ async function carryOut(
           await ignoreNotFound(client.updateStatus(HORIZONTAL_POD_AUTOSCALERS, updated, signal));
         } catch (error) {
           signal.throwIfAborted();
-          // Planned again in the next period, from what is stored by then.
+          // The autoscaler is planned again in the next period, from the stored state.
           events.event(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(error));
         }
         break;
@@ -225,7 +227,7 @@ async function carryOut(
   }
 }
 
-/** Sets the scale; on a conflict again, with the version of then. The message of a failure. */
+/** Sets the scale. Retries on a conflict with the current version. Returns the message of a failure. */
 async function rescale(
   { autoscaler, target, resource }: Observation,
   replicas: number,

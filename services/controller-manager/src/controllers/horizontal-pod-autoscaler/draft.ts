@@ -10,17 +10,17 @@ import { type Memory, NO_MEMORY, scaled } from './memory.ts';
 import type { Outcome } from './metric-proposals.ts';
 import { behaviourOf } from './scaling-rules.ts';
 
-/** Whose error a reason reports: that of the spec, or of what could not be read or computed. */
+/** The error class of a reason: an error in the spec, or in reading or computing metrics. */
 export function errorOf(reason: string): 'spec' | 'internal' {
   return reason === 'InvalidMetricSourceType' ? 'spec' : 'internal';
 }
 
-/** Whether a metric can be above its target without pods. */
+/** Whether a metric can exceed its target without pods. */
 export function countsEvents({ metrics }: HorizontalPodAutoscaler['spec']): boolean {
   return (metrics ?? []).some(({ type }) => type === 'Object' || type === 'External');
 }
 
-/** Actions and status of one autoscaler while a plan makes them. */
+/** The actions and the status of one autoscaler, as a plan builds them. */
 export class StatusDraft {
   memory: Memory = NO_MEMORY;
   readonly #autoscaler: HorizontalPodAutoscaler;
@@ -79,7 +79,7 @@ export class StatusDraft {
     this.#status = { ...this.#status, lastScaleTime: formatTime(this.#now) };
   }
 
-  /** Whether the condition about 0 replicas belongs to this autoscaler. */
+  /** Whether the condition about 0 replicas applies to this autoscaler. */
   mayReachZero(min: number): boolean {
     const known = (this.#status.conditions ?? []).some(({ type }) => type === 'ScaledToZero');
     return known || (min === 0 && countsEvents(this.#autoscaler.spec));
@@ -96,7 +96,7 @@ export class StatusDraft {
   }
 }
 
-/** A status without the ways in which nothing can be written. */
+/** A status normalised for comparison: absent and empty values are equal. */
 function comparable({ currentReplicas, currentMetrics, ...rest }: Status): Status {
   return {
     ...rest,
@@ -105,18 +105,18 @@ function comparable({ currentReplicas, currentMetrics, ...rest }: Status): Statu
   };
 }
 
-/** What a plan does about one autoscaler. */
+/** An action of a plan for one autoscaler. */
 export type Action =
   | { readonly kind: 'event'; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }
   | { readonly kind: 'remember'; readonly memory: Memory }
-  /** For the metrics of this controller: what the metric of this index asks for. */
+  /** For this controller's metrics: the result of the metric with this index. */
   | {
       readonly kind: 'computed';
       readonly index: number;
       readonly action: 'scale_up' | 'scale_down' | 'none';
       readonly error: 'spec' | 'internal' | 'none';
     }
-  /** Where it fails, `failed` is done, and nothing after it. */
+  /** If it fails, `failed` is executed and the remaining actions are skipped. */
   | {
       readonly kind: 'rescale';
       readonly replicas: number;
@@ -127,7 +127,7 @@ export type Action =
 
 type ConditionType = 'AbleToScale' | 'ScalingActive' | 'ScalingLimited' | 'ScaledToZero';
 
-/** What is said of one condition. */
+/** The content of one condition. */
 interface Statement {
   readonly type: ConditionType;
   readonly status: 'True' | 'False';
@@ -135,7 +135,7 @@ interface Statement {
   readonly message: string;
 }
 
-/** The conditions with this one; its time changes with its status alone. */
+/** The conditions with this one set; its time changes only with its status. */
 function withCondition(
   conditions: readonly Condition[],
   { type, status, reason, message }: Statement,

@@ -3,21 +3,21 @@ import type { Memory } from './memory.ts';
 import { changedWithin } from './memory.ts';
 import { type Behaviour, DOWNSCALE_WINDOW_MS, type Rules } from './scaling-rules.ts';
 
-/** What a desired count is held to. */
+/** The limits of a desired count. */
 export interface Bounds {
   readonly current: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** A count within its bounds, and why it is that. */
+/** A count within its limits, and the reason for it. */
 export interface Limited {
   readonly replicas: number;
   readonly reason: string;
   readonly message: string;
 }
 
-/** Kubernetes' limit of one step without a behaviour: twice as many, or four. */
+/** Kubernetes' limit per step without a behaviour: twice as many, but at least four. */
 const UP_FACTOR = 2;
 const UP_LEAST = 4;
 
@@ -47,14 +47,14 @@ const DOWN_STABILISED = {
   message: 'recent recommendations were higher than current one, applying the highest recent recommendation',
 };
 
-/** The highest recent recommendation: without a behaviour only removals wait. */
+/** The highest recent recommendation: without a behaviour, only scaling down is delayed. */
 export function stabilise(memory: Memory, desired: number, now: Instant): Limited {
   const recent = memory.recommendations.filter(({ at }) => at >= now - DOWNSCALE_WINDOW_MS);
   const replicas = Math.max(desired, ...recent.map((one) => one.replicas));
   return { replicas, ...DOWN_STABILISED };
 }
 
-/** The present count, moved no further than every recommendation within each direction's window allows. */
+/** The current count, changed only as far as all recommendations in each direction's window allow. */
 export function stabiliseBy(
   { up, down }: Behaviour,
   memory: Memory,
@@ -69,7 +69,7 @@ export function stabiliseBy(
   return { replicas, ...(desired >= current ? UP_STABILISED : DOWN_STABILISED) };
 }
 
-/** A count within minimum, maximum and the limit of one step. */
+/** The count limited by minimum, maximum and the limit per step. */
 export function limit(desired: number, { current, min, max }: Bounds): Limited {
   const step = Math.trunc(Math.max(UP_FACTOR * current, UP_LEAST));
   const most = Math.min(max, step);
@@ -78,7 +78,7 @@ export function limit(desired: number, { current, min, max }: Bounds): Limited {
   return { replicas: desired, ...WITHIN };
 }
 
-/** A count within minimum, maximum and what the policies allow after the changes of their periods. */
+/** The count limited by minimum, maximum and the policies, considering the changes in their periods. */
 export function limitBy(
   behaviour: Behaviour,
   memory: Memory,
@@ -98,7 +98,7 @@ export function limitBy(
   return { replicas: desired, ...WITHIN };
 }
 
-/** The most replicas that the policies allow to add to. */
+/** The maximum count that the policies allow when scaling up. */
 export function upLimit({ selectPolicy, policies }: Rules, current: number, memory: Memory, now: Instant): number {
   if (selectPolicy === 'Disabled') return current;
   const proposed = policies.map(({ type, value, periodMs }) => {
@@ -108,7 +108,7 @@ export function upLimit({ selectPolicy, policies }: Rules, current: number, memo
   return selectPolicy === 'Min' ? Math.min(...proposed) : Math.max(...proposed);
 }
 
-/** The fewest replicas that the policies allow to come down to. */
+/** The minimum count that the policies allow when scaling down. */
 export function downLimit({ selectPolicy, policies }: Rules, current: number, memory: Memory, now: Instant): number {
   if (selectPolicy === 'Disabled') return current;
   const proposed = policies.map(({ type, value, periodMs }) => {

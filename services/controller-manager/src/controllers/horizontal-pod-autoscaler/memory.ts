@@ -1,21 +1,21 @@
 import type { Instant } from '@gantry/base';
 import { type Behaviour, DOWNSCALE_WINDOW_MS } from './scaling-rules.ts';
 
-/** A count that metrics asked for. */
+/** A count that was computed from metrics. */
 export interface Recommendation {
   readonly replicas: number;
   readonly at: Instant;
 }
 
-/** A change that was made: how many replicas were added or removed. */
+/** A change of scale: how many replicas were added or removed. */
 export interface ScaleEvent {
   readonly change: number;
   readonly at: Instant;
 }
 
 /**
- * What is remembered of one autoscaler, by this leader alone, as in Kubernetes: a new one begins with the present count as its
- * only recommendation.
+ * The memory of one autoscaler. Only this leader has it, as in Kubernetes: a new leader starts with the current count as the only
+ * recommendation.
  */
 export interface Memory {
   readonly recommendations: readonly Recommendation[];
@@ -25,12 +25,12 @@ export interface Memory {
 
 export const NO_MEMORY: Memory = { recommendations: [], ups: [], downs: [] };
 
-/** With the present count as a recommendation, where there is none. */
+/** The memory with the current count as a recommendation, if there is none. */
 export function begun(memory: Memory, replicas: number, now: Instant): Memory {
   return memory.recommendations.length > 0 ? memory : { ...memory, recommendations: [{ replicas, at: now }] };
 }
 
-/** With one more recommendation, without those that no window reaches. */
+/** The memory with a new recommendation, without those that are older than all windows. */
 export function recommended(memory: Memory, replicas: number, behaviour: Behaviour | undefined, now: Instant): Memory {
   const windowMs =
     behaviour === undefined ? DOWNSCALE_WINDOW_MS : Math.max(behaviour.up.windowMs, behaviour.down.windowMs);
@@ -38,7 +38,7 @@ export function recommended(memory: Memory, replicas: number, behaviour: Behavio
   return { ...memory, recommendations: [...recent, { replicas, at: now }] };
 }
 
-/** With a change that was made, without those of the same direction that no policy's period reaches. */
+/** The memory with a new change, without changes of the same direction that are older than all policy periods. */
 export function scaled(
   memory: Memory,
   from: number,

@@ -1,7 +1,7 @@
 import { errorMessage, type Instant, parseGoDurationMs } from '@gantry/base';
 import { type JsonObject, quantityMilli } from '@gantry/objects';
 
-/** What was measured of one pod. */
+/** The measured value of one pod. */
 interface PodMetric {
   /** In thousandths: millicores, thousandths of a byte. */
   readonly value: number;
@@ -12,7 +12,7 @@ interface PodMetric {
 /** By the pod's name. */
 export type PodMetrics = ReadonlyMap<string, PodMetric>;
 
-/** How long custom metrics that do not say it were measured. */
+/** The measuring window of custom metrics that do not specify one. */
 const DEFAULT_WINDOW_MS = 60_000;
 
 /** The usage of a resource by pod, or by one container of each, from a PodMetricsList. Throws MetricError. */
@@ -85,7 +85,7 @@ function milliOf({ value }: JsonObject): number {
   return milli(value ?? '0');
 }
 
-/** Thousandths of a quantity that another server sent. Throws MetricError. */
+/** A quantity from another server in thousandths. Throws MetricError. */
 function milli(quantity: unknown): number {
   try {
     return quantityMilli(String(quantity));
@@ -98,10 +98,10 @@ function timeOf({ timestamp }: JsonObject): Instant {
   return Date.parse(String(timestamp));
 }
 
-/** A metric from which no count of replicas follows; the message is Kubernetes'. Thrown and caught within this folder. */
+/** A metric from which no replica count can be computed; the message is Kubernetes'. Thrown and caught only in this folder. */
 export class MetricError extends Error {
   override readonly name = 'MetricError';
-  /** What the reconcile's error says in front of the message; conditions and Events leave it out. */
+  /** Prefix of the message in the reconcile's error; conditions and Events do not contain it. */
   readonly context: string;
 
   constructor(message: string, context = '') {

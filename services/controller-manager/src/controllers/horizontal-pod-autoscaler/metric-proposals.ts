@@ -21,26 +21,26 @@ import {
   sumOf,
 } from './replica-calculator.ts';
 
-/** What one metric asks for. */
+/** The proposal of one metric. */
 export interface Proposal {
   readonly replicas: number;
-  /** As messages name the metric. */
+  /** The metric's name in messages. */
   readonly metric: string;
   readonly status: MetricStatus;
 }
 
-/** A metric that asks for nothing, with what conditions and Events say of that. */
+/** A metric without a proposal, and the texts of the condition and the Event about it. */
 export interface Failure {
   readonly reason: string;
-  /** Of the Event and the condition. */
+  /** Message of the Event and the condition. */
   readonly message: string;
-  /** Of the error that the reconcile reports. */
+  /** Message of the error that the reconcile reports. */
   readonly error: string;
 }
 
 export type Outcome = { readonly proposal: Proposal } | { readonly failure: Failure };
 
-/** What one metric asks for, of the pods and from what was read of it. */
+/** The proposal of one metric, from the pods and the reading. */
 export function proposalOf(spec: MetricSpec, reading: MetricReading, population: Population): Outcome {
   const { reason, prefix } = failureOf(spec);
   try {
@@ -187,7 +187,7 @@ function computeExternal(
   throw new MetricError('invalid external metric source: neither a value target nor an average value target was set');
 }
 
-/** What Kubernetes calls external metrics, and the average of an object's metric too. */
+/** Kubernetes' name for external metrics, also used for the average of an object's metric. */
 function externalName({ name, selector }: ExternalMetricSource['metric']): string {
   return `external metric ${name}(${printSelector(selector)})`;
 }
@@ -202,7 +202,7 @@ function valuesOf(reading: MetricReading, prefix: string): readonly number[] {
   throw new MetricError(`${prefix}${reading.kind === 'failed' ? reading.message : 'no values'}`);
 }
 
-/** The result of a calculation; the message of its failure begins with what was calculated. */
+/** The result of a calculation. The message of a failure starts with the description `what`. */
 function within(what: string, calculate: () => Calculation): Calculation {
   try {
     return calculate();
@@ -211,7 +211,7 @@ function within(what: string, calculate: () => Calculation): Calculation {
   }
 }
 
-/** As `within`, but Kubernetes says the context in the reconcile's error alone, not in the condition. */
+/** As `within`, but the context appears only in the reconcile's error, not in the condition, as in Kubernetes. */
 function inContext<T>(context: string, calculate: () => T): T {
   try {
     return calculate();

@@ -3,19 +3,19 @@ import { externalMetric, MetricError, objectMetric, podsMetrics, resourceMetrics
 import type { MetricQuery, MetricReading } from './metric-readings.ts';
 import { type Kinds, readFailure, type ReadPath, resourceOfKind } from './scale-reader.shell.ts';
 
-/** Whose metrics are read. */
+/** The pods whose metrics are read. */
 export interface MetricScope {
   readonly namespace: string;
-  /** Of the pods. */
+  /** The selector of the pods. */
   readonly selector: string;
 }
 
 const CUSTOM = 'custom.metrics.k8s.io';
 const EXTERNAL = 'external.metrics.k8s.io';
-/** What Kubernetes' client of custom metrics speaks, the preferred one first. */
+/** Versions that Kubernetes' client of custom metrics supports, preferred first. */
 const CUSTOM_VERSIONS = ['v1beta2', 'v1beta1'];
 
-/** Reads one metric through the API server, whichever server serves it. Never fails but for the signal. */
+/** Reads one metric through the API server, whichever server serves it. Rejects only when the signal is aborted. */
 export async function readMetric(
   query: MetricQuery,
   scope: MetricScope,
@@ -82,7 +82,7 @@ async function readObject(
     throw new MetricError(`unable to fetch metrics from custom metrics API: ${resource}`);
   const name = resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
   const inside = `/namespaces/${encodeURIComponent(namespace)}`;
-  // A reference cannot leave its namespace: the name of a Namespace is not looked at.
+  // A reference cannot leave its namespace, so the name of a Namespace is ignored.
   const isNamespace = resource.group === '' && resource.kind === 'Namespace';
   const of = isNamespace ? `${inside}/metrics` : `${inside}/${name}/${encodeURIComponent(object.name)}`;
   const query = parameters({ metricLabelSelector: metricSelector });
@@ -104,7 +104,7 @@ async function readExternal(
   return { kind: 'values', values: externalMetric(await answer(ask, read, signal)) };
 }
 
-/** The path of the version of custom metrics that is served: the preferred one, if it is known here. */
+/** The path of the served version of custom metrics: the preferred one, if it is supported here. */
 async function customRoot(read: ReadPath, signal: AbortSignal): Promise<string> {
   const failure = 'unable to fetch metrics from custom metrics API';
   const none = `${failure}: no custom metrics API (${CUSTOM}) registered`;

@@ -6,7 +6,7 @@ import {
 } from '@gantry/objects';
 import type { PodMetrics } from './metric-answers.ts';
 
-/** Where the values of one metric are asked for. */
+/** The request for the values of one metric. */
 export type MetricQuery =
   | { readonly api: 'resource'; readonly resource: string; readonly container: string }
   | { readonly api: 'pods'; readonly metric: string; readonly metricSelector: string }
@@ -18,14 +18,14 @@ export type MetricQuery =
     }
   | { readonly api: 'external'; readonly metric: string; readonly metricSelector: string };
 
-/** What came of a query. The message of a failure is Kubernetes'. */
+/** The result of a query. The message of a failure is Kubernetes'. */
 export type MetricReading =
   | { readonly kind: 'pods'; readonly metrics: PodMetrics }
   /** In thousandths. */
   | { readonly kind: 'values'; readonly values: readonly number[] }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The query of a metric; undefined for one of a type that is not known. */
+/** The query of a metric; undefined for an unknown type. */
 export function queryOf({
   type,
   resource,
@@ -61,7 +61,7 @@ function metricOf(metric: { readonly name: string; readonly selector?: LabelSele
   return { metric: metric?.name ?? '', metricSelector: labelSelectorFrom(metric?.selector).toString() };
 }
 
-/** A selector as Go prints it, which Kubernetes has in names of metrics and in messages. */
+/** A selector as Go prints it, as in Kubernetes' metric names and messages. */
 export function printSelector(selector: LabelSelector | undefined): string {
   if (selector === undefined) return 'nil';
   const labels = Object.entries(selector.matchLabels ?? {})

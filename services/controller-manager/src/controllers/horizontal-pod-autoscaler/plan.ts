@@ -7,18 +7,18 @@ import { type Failure, type Outcome, type Proposal, proposalOf } from './metric-
 import type { MetricReading } from './metric-readings.ts';
 import { behaviourOf, tolerancesOf } from './scaling-rules.ts';
 
-/** The scale of the target, as it was read. */
+/** The scale of the target, or the failure to read it. */
 export type TargetScale =
   | { readonly kind: 'found'; readonly scale: Scale }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The pods under the target's selector, or what is wrong with the selector. */
+/** The pods under the target's selector, or the error in the selector. */
 export type Selected =
   | { readonly kind: 'pods'; readonly pods: readonly Pod[] }
   /** `event` is the reason of the Event, `reason` that of the condition. */
   | { readonly kind: 'refused'; readonly reason: string; readonly message: string; readonly event: string };
 
-/** What is known of one autoscaler at the time of a plan. */
+/** The input of a plan for one autoscaler. */
 export interface ObservedAutoscaler {
   readonly autoscaler: HorizontalPodAutoscaler;
   readonly target: TargetScale;
@@ -28,16 +28,16 @@ export interface ObservedAutoscaler {
   readonly memory: Memory;
 }
 
-/** What decides before metrics are looked at. */
+/** The counts that are checked before metrics. */
 interface Counts {
   readonly current: number;
   readonly min: number;
   readonly max: number;
-  /** Whether this autoscaler has set the count of 0, and may leave it. */
+  /** Whether this autoscaler has scaled its target to 0, and may scale it up again. */
   readonly wokenFrom: 'zero' | 'none';
 }
 
-/** Kubernetes' source: pkg/controller/podautoscaler. Planned once in a sync period: recommendations depend on it. */
+/** Plans one autoscaler, as Kubernetes' pkg/controller/podautoscaler. Call it once per sync period: recommendations depend on it. */
 export function planAutoscaler(observed: ObservedAutoscaler, now: Instant): Plan<Action> {
   const { autoscaler, target } = observed;
   const draft = new StatusDraft(autoscaler, now);
@@ -62,7 +62,7 @@ export function planAutoscaler(observed: ObservedAutoscaler, now: Instant): Plan
   return { actions: draft.finish() };
 }
 
-/** Whether a plan depends on metrics: a count out of its bounds is set right without them. */
+/** Whether a plan needs metrics: a count outside its limits is corrected without them. */
 export function needsMetrics(autoscaler: HorizontalPodAutoscaler, scale: Scale): boolean {
   const { current, min, max, wokenFrom } = countsOf(autoscaler, scale);
   return current === 0 ? wokenFrom === 'zero' : current >= min && current <= max;
@@ -118,7 +118,7 @@ function planByMetrics(
 
 const NO_SELECTOR = "the HPA target's scale is missing a selector";
 
-/** The highest proposal; undefined where too few metrics work: none, or not all when replicas would be removed. */
+/** The highest proposal; undefined if too few metrics work: none, or not all when scaling down. */
 function judge(draft: StatusDraft, outcomes: readonly Outcome[], current: number): Proposal | undefined {
   const failures: Failure[] = [];
   let highest: Proposal | undefined;
@@ -143,7 +143,7 @@ function judge(draft: StatusDraft, outcomes: readonly Outcome[], current: number
   return highest;
 }
 
-/** A proposed count, stabilised and within its limits; it is remembered as it was proposed. */
+/** The proposed count, stabilised and limited. The memory records it as proposed. */
 function normalise(
   draft: StatusDraft,
   counts: Counts,

@@ -2,7 +2,7 @@ import type { Instant } from '@gantry/base';
 import { isPodLevelResource, lastingContainers, type Pod, quantityMilli } from '@gantry/objects';
 import { MetricError, type PodMetrics } from './metric-answers.ts';
 
-/** Pods by how their metrics count. */
+/** Pods grouped by how their metrics count. */
 export interface PodGroups {
   readonly readyCount: number;
   readonly unready: ReadonlySet<string>;
@@ -13,10 +13,10 @@ export interface PodGroups {
 /** Kubernetes' defaults of `--horizontal-pod-autoscaler-cpu-initialization-period` and `-initial-readiness-delay`. */
 const CPU_INITIALISATION_MS = 300_000;
 const READINESS_DELAY_MS = 30_000;
-/** The time that Go has for none. */
+/** Go's zero time. */
 const NEVER = -62_135_596_800_000;
 
-/** Pods that end are ignored, those that have not started yet are unready, and so are those whose CPU usage is not typical yet. */
+/** Groups pods. Terminating pods are ignored. Pods that have not started, or whose CPU usage is not representative yet, are unready. */
 export function groupPods(pods: readonly Pod[], metrics: PodMetrics, resource: string, now: Instant): PodGroups {
   const unready = new Set<string>();
   const missing = new Set<string>();
@@ -46,7 +46,7 @@ function isStarting(pod: Pod, metric: { readonly at: Instant; readonly windowMs:
   return ready.status === 'False' && startedAt + READINESS_DELAY_MS > changedAt;
 }
 
-/** How many pods run and are ready. */
+/** The number of running, ready pods. */
 export function countReady(pods: readonly Pod[]): number {
   const isReady = ({ status }: Pod) =>
     status?.phase === 'Running' &&
@@ -54,7 +54,7 @@ export function countReady(pods: readonly Pod[]): number {
   return pods.filter(isReady).length;
 }
 
-/** What each pod requests of a resource, or one container of each, in thousandths. Throws MetricError where a request is missing. */
+/** The requests of each pod, or of one container in each, for a resource, in thousandths. Throws MetricError if a request is missing. */
 export function requestsOf(pods: readonly Pod[], resource: string, container: string): ReadonlyMap<string, number> {
   return new Map(pods.map((pod) => [pod.metadata.name ?? '', requestOf(pod, resource, container)]));
 }

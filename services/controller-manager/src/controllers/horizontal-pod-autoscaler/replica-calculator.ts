@@ -4,7 +4,7 @@ import { MetricError, type PodMetrics } from './metric-answers.ts';
 import { countReady, groupPods, requestsOf } from './pod-groups.ts';
 import type { Tolerances } from './scaling-rules.ts';
 
-/** What a target is compared with: the pods under the selector, and how many there should be now. */
+/** The pods under the selector, and the counts in the scale. */
 export interface Population {
   readonly namespace: string;
   readonly pods: readonly Pod[];
@@ -16,7 +16,7 @@ export interface Population {
   readonly now: Instant;
 }
 
-/** A count of replicas, and the usage that it follows from, in thousandths. */
+/** A replica count, and the usage from which it was computed, in thousandths. */
 export interface Calculation {
   readonly replicas: number;
   readonly usage: number;
@@ -28,7 +28,7 @@ const MAX_INT32 = 2 ** 31 - 1;
 /** Sums saturate, as in Kubernetes. */
 const MAX_INT64 = 2 ** 63;
 
-/** Replicas with which pods use `target` percent of what they request of a resource. Throws MetricError. */
+/** The replicas at which pods use `target` percent of their request for a resource. Throws MetricError. */
 export function replicasForUtilization(
   population: Population,
   metrics: PodMetrics,
@@ -39,13 +39,13 @@ export function replicasForUtilization(
   const ratioOf = (values: ReadonlyMap<string, number>) => utilizationRatio(values, requests, target);
   const { ratio, usage, utilization } = ratioOf(grouped.values);
   const replicas = replicasForRatio(population, grouped, ratio, (values) => ratioOf(values).ratio, {
-    // A pod without metrics counts, before pods are removed, as one that uses all of its request.
+    // When scaling down, a pod without metrics counts as using its whole request.
     missing: (name) => Math.trunc(((requests.get(name) ?? 0) * Math.max(100, target)) / 100),
   });
   return { replicas, usage, utilization };
 }
 
-/** Replicas with which the mean of the pods' values is `target`, in thousandths. Throws MetricError. */
+/** The replicas at which the mean of the pods' values is `target`, in thousandths. Throws MetricError. */
 export function replicasForMean(
   population: Population,
   metrics: PodMetrics,
@@ -58,7 +58,7 @@ export function replicasForMean(
   return { replicas, usage };
 }
 
-/** Replicas with which a value that all pods share is `target`. Without pods it decides alone. Throws MetricError. */
+/** The replicas at which a value shared by all pods is `target`. Without pods, the ratio alone decides. Throws MetricError. */
 export function replicasForValue(population: Population, usage: number, target: number): Calculation {
   const { specReplicas, pods, tolerances } = population;
   const ratio = usage / target;
@@ -72,7 +72,7 @@ export function replicasForValue(population: Population, usage: number, target: 
   return { replicas: ceil32(ratio * countReady(pods)), usage };
 }
 
-/** Replicas with which each pod's part of a value is `target`. The usage is that of one pod. */
+/** The replicas at which each pod's part of a value is `target`. The usage is per pod. */
 export function replicasForShare(population: Population, usage: number, target: number): Calculation {
   const { statusReplicas, tolerances } = population;
   const ratio = usage / (target * statusReplicas);
@@ -80,7 +80,7 @@ export function replicasForShare(population: Population, usage: number, target: 
   return { replicas, usage: usage >= MAX_INT64 ? MAX_INT64 : shareOf(usage, statusReplicas) };
 }
 
-/** What one of no replicas has is not known: a status must have a number, so it is the greatest of its sign. */
+/** The usage per replica. With no replicas it is unknown, but a status needs a number: the largest one of the same sign. */
 function shareOf(usage: number, replicas: number): number {
   if (replicas > 0) return Math.ceil(usage / replicas);
   return usage === 0 ? 0 : Math.sign(usage) * MAX_INT64;
@@ -92,7 +92,7 @@ export function sumOf(values: readonly number[]): number {
 }
 
 interface Grouped {
-  /** Of the pods that count, in thousandths. */
+  /** Values of the pods that count, in thousandths. */
   readonly values: ReadonlyMap<string, number>;
   readonly readyCount: number;
   readonly unready: ReadonlySet<string>;
@@ -114,8 +114,8 @@ function group({ pods, now }: Population, metrics: PodMetrics, resource: string)
 }
 
 /**
- * The count that a ratio of usage to target asks for. Pods that are not measured are taken to damp a change: at their target
- * when pods would be removed, idle when some would be added; and they never turn the direction of a change.
+ * The count for a ratio of usage to target. Pods without measurements damp the change: they count as at their target when scaling down and
+ * as idle when scaling up, and they never reverse the direction of a change.
  */
 function replicasForRatio(
   { specReplicas: current, tolerances }: Population,
@@ -160,7 +160,7 @@ function meanOf(values: ReadonlyMap<string, number>): number {
   return Math.trunc([...values.values()].reduce((sum, value) => sum + value, 0) / values.size);
 }
 
-/** The next whole number, never more than counts of replicas hold. */
+/** Rounds up, limited to the maximum replica count. */
 function ceil32(value: number): number {
   return Math.min(Math.ceil(value), MAX_INT32);
 }

@@ -13,7 +13,7 @@ import {
 } from '@gantry/objects';
 import type { TargetScale } from './plan.ts';
 
-/** Reads a path of the API with a linearizable GET: what extension servers serve, and subresources. Fails with StatusError. */
+/** Reads a path of the API with a linearizable GET: for extension servers and subresources. Rejects with StatusError. */
 export type ReadPath = (path: string, signal: AbortSignal) => Promise<JsonObject>;
 
 const GENERIC: Readonly<Record<number, string>> = {
@@ -22,8 +22,8 @@ const GENERIC: Readonly<Record<number, string>> = {
 };
 
 /**
- * Why a read failed, in the words of Kubernetes' client, which has its own for responses that are no Status: they name the
- * resource, and the object where one was asked for.
+ * Kubernetes' client message about a failed read. For responses that are not a Status, it has its own texts that name the resource, and the
+ * object if one was requested.
  */
 export function readFailure(error: unknown, resource: string): string {
   if (error instanceof StatusError && error.details === undefined) {
@@ -48,23 +48,23 @@ export async function readScale(
     return { target: { kind: 'found', scale }, resource };
   } catch (error) {
     signal.throwIfAborted();
-    // Kubernetes' client of scales names no group.
+    // Kubernetes' client of scales does not name the group.
     const what = `${resource.resource} ${spec.scaleTargetRef.name}`;
     return { target: { kind: 'failed', message: readFailure(error, what) } };
   }
 }
 
-/** The kinds that are served, built in or not. */
+/** The served kinds that are not built in. */
 export type Kinds = Pick<ServedResources, 'findKind'>;
 
-/** The built-in resources by group and kind; where a kind has several versions, the one that is stored. */
+/** The built-in resources by group and kind; if a kind has several versions, the stored one. */
 const BUILT_IN: ReadonlyMap<string, Resource> = new Map(
   resources
     .toSorted((a, b) => Number(a.storage === undefined) - Number(b.storage === undefined))
     .map((definition) => [`${definition.group}/${definition.kind}`, definition]),
 );
 
-/** The resource of a kind, whatever its version; a text says in Kubernetes' words why there is none. */
+/** The resource of a kind in any version, or Kubernetes' message why there is none. */
 export function resourceOfKind(
   { apiVersion = '', kind }: CrossVersionObjectReference,
   kinds: Kinds,

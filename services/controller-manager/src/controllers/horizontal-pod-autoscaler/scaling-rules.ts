@@ -1,12 +1,12 @@
 import { type HorizontalPodAutoscaler, type HPAScalingRules, parseQuantity } from '@gantry/objects';
 
-/** How far usage may be from its target without a change, as a part of the target. */
+/** How far usage may deviate from its target without a change, as a fraction of the target. */
 export interface Tolerances {
   readonly down: number;
   readonly up: number;
 }
 
-/** The rules of one direction, complete. */
+/** The complete rules of one direction. */
 export interface Rules {
   readonly windowMs: number;
   readonly selectPolicy: string;
@@ -39,7 +39,7 @@ const DEFAULT_UP: HPAScalingRules = {
 };
 const DEFAULT_DOWN: HPAScalingRules = { policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] };
 
-/** The behaviour that a spec asks for; undefined where it has none, which is not the same as the default rules. */
+/** The behaviour of a spec; undefined if it has none, which differs from the default rules. */
 export function behaviourOf({ spec }: HorizontalPodAutoscaler): Behaviour | undefined {
   const { behavior } = spec;
   if (behavior === undefined || behavior === null) return undefined;

@@ -2,13 +2,13 @@ import { errorMessage } from '@gantry/base';
 import { formatKey, type ObjectKey, parseLabelSelector, type Pod, type Selector } from '@gantry/objects';
 import type { Selected } from './plan.ts';
 
-/** A selector and the autoscalers whose targets have it. */
+/** A selector and the autoscalers whose targets use it. */
 interface Entry {
   readonly selector: Selector;
   readonly names: Set<string>;
 }
 
-/** The selectors of a namespace: by text, and those texts by one label that all their pods have. */
+/** The selectors of a namespace, indexed by text, and by one label that all their pods have. */
 interface Scope {
   readonly texts: Map<string, Entry>;
   readonly byLabel: Map<string, Map<string, Entry>>;
@@ -16,7 +16,7 @@ interface Scope {
   readonly textOf: Map<string, string>;
 }
 
-/** The selectors of the targets of all autoscalers, by namespace, as they were when each was last looked at. */
+/** The selectors of all autoscalers' targets, by namespace, as of each autoscaler's last reconcile. */
 export class Selectors {
   readonly #scopes = new Map<string, Scope>();
 
@@ -47,8 +47,8 @@ export class Selectors {
   }
 
   /**
-   * The keys of the autoscalers whose selectors match one of the pods, in order. A selector is compared with the pods that have
-   * its label alone, and not again once it has matched.
+   * The keys of autoscalers whose selectors match one of the pods, in order. A selector is compared only with pods that have its label, and
+   * not again once it has matched.
    */
   matching(namespace: string, pods: readonly Pod[]): readonly string[] {
     const scope = this.#scopes.get(namespace);
@@ -65,7 +65,7 @@ export class Selectors {
   }
 }
 
-/** Of selectors that ask for no label by its value. */
+/** For selectors that require no label value. */
 const NO_LABEL = '';
 
 function remove(scope: Scope, name: string): void {
@@ -92,7 +92,7 @@ function idOf(key: string, value: string): string {
   return `${key}=${value}`;
 }
 
-/** The labels of pods, each set of them once: those of one template are alike. */
+/** The distinct label sets of pods: pods of one template have equal labels. */
 function distinctLabels(pods: readonly Pod[]): Iterable<Readonly<Record<string, string>>> {
   const sets = new Map<string, Readonly<Record<string, string>>>();
   for (const { metadata } of pods) sets.set(JSON.stringify(metadata.labels ?? {}), metadata.labels ?? {});
@@ -102,7 +102,7 @@ function distinctLabels(pods: readonly Pod[]): Iterable<Readonly<Record<string, 
 /** The pods of a namespace that may have all these labels. */
 export type PodsOf = (namespace: string, labels: Readonly<Record<string, string>>) => readonly Pod[];
 
-/** The pods under a target's selector, unless it is unusable or another autoscaler has some of them too. */
+/** The pods under a target's selector, unless the selector is invalid or another autoscaler selects some of them too. */
 export function selectPods(
   key: ObjectKey,
   text: string,
@@ -124,7 +124,7 @@ export function selectPods(
   return { kind: 'refused', reason: 'AmbiguousSelector', event: 'AmbiguousSelector', message };
 }
 
-/** The labels that a selector asks for by their value. */
+/** The labels that a selector requires with a specific value. */
 function labelsOf({ requirements }: Selector): Record<string, string> {
   const exact = requirements.filter(({ operator, values }) => operator === 'in' && values.length === 1);
   return Object.fromEntries(exact.map(({ key, values }) => [key, values[0] ?? '']));

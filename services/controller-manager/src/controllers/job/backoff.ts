@@ -1,7 +1,7 @@
 import type { Instant } from '@gantry/base';
 import { type ContainerStatus, type Pod, sidecarNames } from '@gantry/objects';
 
-/** Failures of a Job's pods since the last success: how long the next pod waits. Kept in memory, as in Kubernetes. */
+/** Failures of a Job's pods since the last success, which determine how long the next pod waits. Kept in memory, as in Kubernetes. */
 export interface BackoffRecord {
   readonly failures: number;
   readonly lastFailure: Instant;
@@ -12,7 +12,7 @@ export const NO_FAILURES: BackoffRecord = { failures: 0, lastFailure: 0 };
 const FIRST_MS = 10_000;
 const LONGEST_MS = 600_000;
 
-/** The record after pods have newly ended. A success forgets the failures before it. */
+/** The record after pods have newly ended. A success resets earlier failures. */
 export function nextBackoff(record: BackoffRecord, succeeded: readonly Pod[], failed: readonly Pod[]): BackoffRecord {
   const failures = failed.map(finishedAt);
   if (succeeded.length === 0) {
@@ -24,7 +24,7 @@ export function nextBackoff(record: BackoffRecord, succeeded: readonly Pod[], fa
   return later.length === 0 ? NO_FAILURES : { failures: later.length, lastFailure: latest(later) };
 }
 
-/** How long the next pod has to wait, in milliseconds; 0 when it may start. */
+/** Milliseconds that the next pod has to wait; 0 if it may start. */
 export function backoffLeft({ failures, lastFailure }: BackoffRecord, now: Instant): number {
   if (failures === 0) return 0;
   const delay = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 10));
@@ -32,10 +32,7 @@ export function backoffLeft({ failures, lastFailure }: BackoffRecord, now: Insta
   return delay < elapsed ? 0 : delay - elapsed;
 }
 
-/**
- * When a pod ended: when its last container did (sidecars count), else when it stopped being ready, was to be deleted, or was
- * created.
- */
+/** When a pod ended: when its last container did (sidecars count), else when it became unready, was marked for deletion, or was created. */
 export function finishedAt(pod: Pod): Instant {
   const { metadata, status } = pod;
   const sidecars = sidecarNames(pod);
@@ -51,7 +48,7 @@ export function finishedAt(pod: Pod): Instant {
   return creationTimestamp === undefined ? 0 : Date.parse(creationTimestamp);
 }
 
-/** Undefined unless all have ended. */
+/** The latest end; undefined unless all have ended. */
 function containersEnd(statuses: readonly ContainerStatus[]): Instant | undefined {
   const ends = statuses.map(({ state }) => state?.terminated?.finishedAt ?? undefined);
   if (ends.length === 0 || ends.includes(undefined)) return undefined;

@@ -18,14 +18,14 @@ import { type Action, creationReason, planJob, planOrphan, planOutcome, type Sta
 import { changePods, claimPods, JobMemory, type RememberedJob, removeFinalizer } from './pod-writes.shell.ts';
 import { modeOf, noteProgress, progressWatches } from './progress.shell.ts';
 
-/** How long pods' changes are collected before a Job is looked at, as in Kubernetes. */
+/** Milliseconds for which pod changes are collected before a Job is reconciled, as in Kubernetes. */
 const BATCH_MS = 1000;
-/** How long until a Job that could not adopt a pod tries again. */
+/** Milliseconds until a failed adoption is retried. */
 const ADOPTION_RETRY_MS = 1000;
 
 /**
- * Runs the pods of Jobs and counts how they end. Keys are Jobs, and pods (with their kind) whose Job will not count them any
- * more: they lose its finalizer.
+ * Runs the pods of Jobs and counts how they end. Keys are Jobs, and pods (with their kind) that no Job will count any more: they lose the
+ * tracking finalizer.
  */
 export function createJobController(meter: JobMeter): ControllerSpec {
   const memory = new JobMemory();
@@ -37,7 +37,7 @@ export function createJobController(meter: JobMeter): ControllerSpec {
       {
         resource: JOBS,
         keys: (job, old) => [job ?? old].flatMap((one) => (one === undefined ? [] : [keyOf(one)])),
-        // Own writes of the status wait for more ended pods.
+        // After own status writes, more ended pods are collected.
         delayMs: (job, old) =>
           job !== undefined && old !== undefined && job.metadata.generation === old.metadata.generation ? BATCH_MS : 0,
       },
@@ -102,7 +102,7 @@ function actionOf(actions: readonly Action[]): 'pods_created' | 'pods_deleted' |
   return actions.some(({ kind }) => kind === 'createPod') ? 'pods_created' : 'tracking';
 }
 
-/** Carries out the actions on the status and the finalizers, each after the one before has succeeded. */
+/** Executes the actions on status and finalizers in order; each requires the success of the previous one. */
 async function trackPods(
   job: Job,
   actions: readonly (Action | StatusAction)[],
@@ -114,7 +114,7 @@ async function trackPods(
   let current = job;
   for (const action of actions) {
     if (action.kind === 'updateStatus') {
-      // The version that was read makes it conditional: a Job that changed meanwhile is planned again.
+      // The version that was read makes the write conditional: a Job that changed meanwhile is planned again.
       const updated = client.updateStatus(JOBS, { ...current, status: action.status }, signal);
       const stored = await ignoreNotFound(updated);
       if (stored === undefined) return;
@@ -132,7 +132,7 @@ async function trackPods(
   }
 }
 
-/** Keys of those of these pods that keep a finalizer although no Job seems to count them. */
+/** Keys of pods that keep a finalizer although no Job seems to count them. */
 function orphanKeys(pods: readonly Pod[], cache: Cache): ReconcileKey[] {
   return pods
     .filter((pod) => hasFinalizer(pod) && planOrphan(pod, jobOf(pod, cache)).actions.length > 0)

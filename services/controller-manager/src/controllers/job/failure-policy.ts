@@ -1,11 +1,11 @@
 import type { ContainerStatus, Pod, PodFailurePolicy, PodFailurePolicyRule, PodStatus } from '@gantry/objects';
 
-/** What a Job's podFailurePolicy makes of a failed pod. */
+/** The verdict of a Job's podFailurePolicy on a failed pod. */
 export interface PodFailureVerdict {
   /** Whether the failure counts toward the backoff limits. */
   readonly isCounted: boolean;
   readonly failsIndex: boolean;
-  /** That of the rule that decided. */
+  /** The action of the deciding rule. */
   readonly action?: PodFailurePolicyRule['action'];
   /** Set when the whole Job fails: the message of its condition. */
   readonly failsJob?: string;
@@ -13,7 +13,7 @@ export interface PodFailureVerdict {
 
 const COUNTED: PodFailureVerdict = { isCounted: true, failsIndex: false };
 
-/** The first rule that matches decides; without one the failure is counted. */
+/** The first matching rule decides; without one, the failure is counted. */
 export function judgePodFailure(policy: PodFailurePolicy | undefined, pod: Pod): PodFailureVerdict {
   for (const [index, rule] of (policy?.rules ?? []).entries()) {
     const cause = findCause(rule, pod);
@@ -33,7 +33,7 @@ export function judgePodFailure(policy: PodFailurePolicy | undefined, pod: Pod):
   return COUNTED;
 }
 
-/** Why a rule matches, in Kubernetes' words; undefined when it does not. */
+/** Kubernetes' message why a rule matches; undefined if it does not. */
 function findCause(rule: PodFailurePolicyRule, pod: Pod): string | undefined {
   const { namespace = '', name = '' } = pod.metadata;
   if (rule.onExitCodes !== undefined) {

@@ -7,8 +7,8 @@ import { isFailed, isSuspended } from './job-rules.ts';
 import type { JobView } from './observed-job.ts';
 
 /**
- * The condition with which a Job ends: `FailureTarget` and `SuccessCriteriaMet` on the first look that finds the reason,
- * `Failed` when the status names its reason already. Undefined while the Job goes on. What was decided once stays.
+ * The condition with which a Job ends: `FailureTarget` or `SuccessCriteriaMet` at the first reconcile that finds the reason, `Failed` when
+ * the status already contains the reason. Undefined while the Job continues. A decision is never changed.
  */
 export function findEnd(view: JobView, now: Instant): JobCondition | undefined {
   const { job } = view;
@@ -25,15 +25,15 @@ export function findEnd(view: JobView, now: Instant): JobCondition | undefined {
   return newCondition('SuccessCriteriaMet', 'True', { reason: 'SuccessPolicy', message }, now);
 }
 
-/** Whether the completions are reached, when `active` pods are left. */
+/** Whether the completions are reached; `active` is the number of remaining pods. */
 export function isComplete({ job, succeeded }: JobView, active: number): boolean {
   if (active > 0) return false;
   const completions = job.spec?.completions;
-  // Without a number, any success is the Job's.
+  // Without `completions`, any success completes the Job.
   return completions === undefined ? succeeded > 0 : succeeded >= completions;
 }
 
-/** When `activeDeadlineSeconds` ends, in Unix milliseconds; undefined without one, and while the Job is suspended. */
+/** When `activeDeadlineSeconds` is over, in Unix milliseconds; undefined without it, and while the Job is suspended. */
 export function deadlineOf({ job, startTime }: JobView): Instant | undefined {
   const seconds = job.spec?.activeDeadlineSeconds;
   if (seconds === undefined || startTime === undefined || isSuspended(job)) return undefined;
@@ -63,7 +63,7 @@ function limitFailure(view: JobView, now: Instant): Failure | undefined {
   return undefined;
 }
 
-/** Restarts within pods count toward the limit where containers restart on failure. */
+/** Restarts within pods count toward the limit if the restart policy is OnFailure. */
 function isRestartedTooOften({ spec }: Job, pods: readonly Pod[]): boolean {
   if (spec?.template.spec?.restartPolicy !== 'OnFailure') return false;
   let restarts = 0;
@@ -88,7 +88,7 @@ function indexFailure({ job, indexes }: JobView): Failure | undefined {
   return undefined;
 }
 
-/** The message of the condition when a rule of the policy is met; undefined when none is. */
+/** The message of the condition if a rule of the success policy is met; undefined otherwise. */
 function matchSuccessPolicy(
   policy: SuccessPolicy | undefined,
   completions: number,

@@ -20,19 +20,19 @@ import {
   validIndex,
 } from './job-rules.ts';
 
-/** On pods of a Job with `backoffLimitPerIndex`: how many pods of the index failed before. */
+/** Annotation of pods of a Job with `backoffLimitPerIndex`: how many pods of the index failed before. */
 export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
-/** The same, of failures that the podFailurePolicy ignored. */
+/** The same for failures that the podFailurePolicy ignored. */
 export const IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
 
-/** What became of the completion indexes of an Indexed Job. */
+/** The outcome of the completion indexes of an Indexed Job. */
 export interface IndexCounts {
-  /** Those that the status has already. */
+  /** Indexes that the status already contains. */
   readonly counted: Intervals;
   readonly succeeded: Intervals;
-  /** Undefined without a limit for each index. */
+  /** Undefined without a limit per index. */
   readonly failed: Intervals | undefined;
-  /** The failed pod of an index that keeps its finalizer until its successor has taken over its failure count. */
+  /** Failed pods by index that keep their finalizer until the successor has taken over the failure count. */
   readonly awaitingSuccessor: ReadonlyMap<number, Pod>;
 }
 
@@ -53,7 +53,7 @@ export function countJobIndexes(job: Job, pods: readonly Pod[], settled: Readonl
   return { counted, succeeded, failed, awaitingSuccessor: lastOfEachIndex(replaceable) };
 }
 
-/** How many indexes have ended, well or badly. */
+/** The number of indexes that have succeeded or failed. */
 export function countEnded({ succeeded, failed }: IndexCounts): number {
   return countIndexes(succeeded) + countIndexes(failed ?? []);
 }
@@ -65,7 +65,7 @@ export function pendingIndexes(job: Job, pods: readonly Pod[], counts: IndexCoun
   return firstFree(mergeIntervals(taken, counts.failed ?? []), count, job.spec?.completions ?? 0);
 }
 
-/** The failure counts that the successor of a failed pod begins with. */
+/** The initial failure counts of a failed pod's successor. */
 export function failureCountsAfter(
   job: Job,
   failed: Pod | undefined,
@@ -78,7 +78,7 @@ export function failureCountsAfter(
   };
 }
 
-/** How many pods of its index failed before a pod, ignored failures too. */
+/** The number of pods of its index that failed before a pod, including ignored failures. */
 export function failuresBefore(pod: Pod): number {
   return readCount(pod, FAILURE_COUNT) + readCount(pod, IGNORED_FAILURE_COUNT);
 }
@@ -106,7 +106,7 @@ function indexesOf(pods: readonly Pod[]): ReadonlySet<number> {
   return new Set(pods.flatMap((pod) => completionIndex(pod) ?? []));
 }
 
-/** An annotation's number; 0 when it is absent or no integer of 32 bits. */
+/** The number in an annotation; 0 if it is absent or not a 32-bit integer. */
 function readCount({ metadata }: Pod, annotation: string): number {
   const text = metadata.annotations?.[annotation] ?? '';
   const count = /^\+?\d{1,10}$/.test(text) ? Number(text) : 0;

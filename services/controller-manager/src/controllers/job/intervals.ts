@@ -8,7 +8,7 @@ interface Interval {
 /** Ascending and disjoint; neighbours are joined. */
 export type Intervals = readonly Interval[];
 
-/** Reads a list of indexes below `completions`. Parts that are no intervals are left out. */
+/** Parses a list of indexes below `completions`. Invalid parts are skipped. */
 export function parseIntervals(text: string, completions: number): Intervals {
   const parsed: Interval[] = [];
   for (const part of text === '' ? [] : text.split(',')) {
@@ -21,7 +21,7 @@ export function parseIntervals(text: string, completions: number): Intervals {
   return parsed;
 }
 
-/** Two neighbours are written `1,2`, more `1-3`. */
+/** Two neighbours are written as `1,2`, three or more as `1-3`. */
 export function formatIntervals(intervals: Intervals): string {
   return intervals
     .map(({ first, last }) => {
@@ -60,7 +60,7 @@ export function hasIndex(intervals: Intervals, index: number): boolean {
   return found !== undefined && found.first <= index;
 }
 
-/** How many indexes are in both. */
+/** The number of indexes that are in both. */
 export function countCommon(a: Intervals, b: Intervals): number {
   let count = 0;
   let j = 0;
@@ -89,7 +89,7 @@ export function firstFree(taken: Intervals, count: number, completions: number):
   return free;
 }
 
-/** Joins with the last interval where they touch. */
+/** Merges with the last interval if they touch. */
 function append(intervals: Interval[], next: Interval): void {
   const last = intervals.at(-1);
   if (last === undefined || next.first > last.last + 1) intervals.push(next);

@@ -13,12 +13,12 @@ export function isSuspended({ spec }: Job): boolean {
   return spec?.suspend === true;
 }
 
-/** Whether each index has a limit of its own: its failures are counted in annotations of its pods. */
+/** Whether each index has its own limit: failures are then counted in annotations of its pods. */
 export function limitsEachIndex({ spec }: Job): boolean {
   return spec?.backoffLimitPerIndex !== undefined;
 }
 
-/** Whether a pod that is being deleted is replaced, and counted as failed, only when it has ended. */
+/** Whether a terminating pod is replaced, and counted as failed, only after it has ended. */
 export function replacesOnlyFailed({ spec }: Job): boolean {
   return spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
 }
@@ -27,7 +27,7 @@ export function isManagedElsewhere({ spec }: Job): boolean {
   return spec?.managedBy !== undefined && spec.managedBy !== OWN_NAME;
 }
 
-/** Complete or failed for good. */
+/** Whether a Job is complete or has failed. */
 export function isJobFinished({ status }: Job): boolean {
   return (status?.conditions ?? []).some(
     (condition) => (condition.type === 'Complete' || condition.type === 'Failed') && condition.status === 'True',
@@ -45,7 +45,7 @@ export function isFailed(pod: Pod, job: Job): boolean {
   return !replacesOnlyFailed(job) && pod.metadata.deletionTimestamp !== undefined && !hasEnded(pod);
 }
 
-/** The completion index that a pod's annotation names; undefined without one that can be read. */
+/** The completion index in a pod's annotation; undefined if absent or invalid. */
 export function completionIndex({ metadata }: Pod): number | undefined {
   const text = metadata.annotations?.[COMPLETION_INDEX];
   return text === undefined || !/^\+?\d{1,10}$/.test(text) ? undefined : Number(text);

@@ -8,8 +8,8 @@ const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 const MAX_PREFIX = 58;
 
 /**
- * A pod of a Job, which the Job has to count. With a completion index it carries the index in its name, host name, labels,
- * annotations and environment, and takes over the failure counts of the pod of that index that it replaces.
+ * Creates a pod of a Job, with the tracking finalizer. With a completion index, the pod has the index in its name, host name, labels,
+ * annotations and environment, and takes over the failure counts of the pod that it replaces.
  */
 export function newJobPod(job: Job, index: number | undefined, replaced: Pod | undefined): Pod {
   const pod = podFromTemplate(job.spec?.template, job);
@@ -49,7 +49,7 @@ function indexedPrefix(name: string, index: number): string {
   return `${name.slice(0, MAX_PREFIX - end.length)}${end}`;
 }
 
-/** A variable of this name in the template is left as it is. */
+/** A variable with this name in the template is kept. */
 function withIndexVariable(container: Container): Container {
   const { env = [] } = container;
   if (env.some(({ name }) => name === INDEX_VARIABLE)) return container;

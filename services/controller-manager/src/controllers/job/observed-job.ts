@@ -8,7 +8,7 @@ import { countJobIndexes, type IndexCounts } from './index-counts.ts';
 import { countIndexes } from './intervals.ts';
 import { hasFinalizer, isFailed, isIndexed, isSuspended, validIndex } from './job-rules.ts';
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedJob {
   readonly job: Job;
   /** Pods of the Job's namespace that it controls or may select. */
@@ -18,19 +18,19 @@ export interface ObservedJob {
   readonly settled: ReadonlySet<string>;
 }
 
-/** A Job with its pods, and what they mean for it. */
+/** A Job with its pods, and values derived from them. */
 export interface JobView {
   readonly job: Job;
   readonly adopted: readonly Pod[];
   readonly released: readonly Pod[];
-  /** The Job's pods, with those that are being adopted. */
+  /** The Job's pods, including those being adopted. */
   readonly pods: readonly Pod[];
   readonly active: readonly Pod[];
   readonly ready: number;
   readonly terminating: number;
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly settled: ReadonlySet<string>;
-  /** Pods or, in an Indexed Job, indexes that succeeded, counted or not. */
+  /** Succeeded pods (or indexes of an Indexed Job), whether counted in the status or not. */
   readonly succeeded: number;
   readonly failed: number;
   readonly backoff: BackoffRecord;

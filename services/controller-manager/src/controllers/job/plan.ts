@@ -18,17 +18,17 @@ import { type JobReport, planJobStatus, type PodOutcome } from './status.ts';
 export type Action =
   | { readonly kind: 'adopt'; readonly pod: Pod }
   | { readonly kind: 'release'; readonly pod: Pod }
-  /** A pod that loses its finalizer first is not counted as failed. */
+  /** A pod whose finalizer is removed first is not counted as failed. */
   | { readonly kind: 'deletePod'; readonly pod: Pod; readonly finalizer: 'keep' | 'remove' }
   | { readonly kind: 'createPod'; readonly pod: Pod }
   | StatusAction
   | { readonly kind: 'report'; readonly report: JobReport };
 
-/** Actions that must be carried out in their order, each only after the one before succeeded. */
+/** Actions that must be executed in order, each only after the previous one has succeeded. */
 export type StatusAction =
   | { readonly kind: 'updateStatus'; readonly status: JobStatus }
   | { readonly kind: 'remember'; readonly backoff: BackoffRecord }
-  /** `handled`: of the rules of the podFailurePolicy that decided on these pods. */
+  /** `handled`: the actions of the podFailurePolicy rules that decided on these pods. */
   | {
       readonly kind: 'removeFinalizers';
       readonly pods: readonly Pod[];
@@ -37,8 +37,8 @@ export type StatusAction =
   | { readonly kind: 'report'; readonly report: JobReport };
 
 /**
- * Actions that move a Job's pods toward its spec and count those that have ended. Applying them and planning again yields
- * none. When creating or deleting pods fails, the actions on the status are planned again with `planOutcome`.
+ * Actions that move a Job's pods toward its spec and count ended pods. Executing them and planning again yields none. If creating or
+ * deleting pods fails, the actions on the status are planned again with `planOutcome`.
  */
 export function planJob(observed: ObservedJob, now: Instant): Plan<Action> {
   const { job } = observed;
@@ -61,23 +61,23 @@ export function planJob(observed: ObservedJob, now: Instant): Plan<Action> {
   };
 }
 
-/** The actions on the status alone, when not all pods could be created and deleted. */
+/** Only the actions on the status, for when not all pods could be created or deleted. */
 export function planOutcome(observed: ObservedJob, outcome: PodOutcome, now: Instant): readonly StatusAction[] {
   const view = viewJob(observed, now);
   return statusActions(view, findEnd(view, now), outcome, now);
 }
 
-/** Why a pod is created: it is a new one, or it replaces one that has ended or is about to. */
+/** Why a pod is created: a new one, or a replacement for a pod that has ended or is terminating. */
 export type CreationReason = 'new' | 'recreate_terminating_or_failed' | 'recreate_failed';
 
-/** Why pods of a Job are created now, in the words of Kubernetes' metric. */
+/** Why pods of a Job are created now, as a value of Kubernetes' metric. */
 export function creationReason(observed: ObservedJob, now: Instant): CreationReason {
   const { failed, terminating } = viewJob(observed, now);
   if (failed > 0 && observed.job.spec?.podReplacementPolicy === 'Failed') return 'recreate_failed';
   return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
 }
 
-/** A pod whose Job is gone or has ended loses the finalizer with which the Job would have counted it. */
+/** A pod whose Job has been deleted or has ended loses its tracking finalizer. */
 export function planOrphan(pod: Pod, job: Job | undefined): Plan<Action> {
   const controller = controllerOf(pod);
   const isOfJob = controller?.kind === 'Job' && controller.apiVersion === 'batch/v1';

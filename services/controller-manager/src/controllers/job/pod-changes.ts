@@ -7,19 +7,19 @@ import { newJobPod } from './new-pod.ts';
 import type { JobView } from './observed-job.ts';
 import { podsToRemove } from './removal-order.ts';
 
-/** Which pods a Job gives up and creates. Never both at once, as in Kubernetes. */
+/** The pods that a Job removes and creates. Never both at once, as in Kubernetes. */
 export interface PodChanges {
   readonly remove: readonly Pod[];
-  /** Whether the removed pods are counted: those of a Job that ends are, those that are too many are not. */
+  /** Whether the removed pods are counted: those of an ending Job are, surplus ones are not. */
   readonly finalizer: 'keep' | 'remove';
   readonly create: readonly Pod[];
-  /** When pods may be created that have to wait until then. Unix milliseconds. */
+  /** When delayed pods may be created, in Unix milliseconds. */
   readonly createAt: Instant | undefined;
 }
 
-/** The most pods that one look creates or deletes, as in Kubernetes. */
+/** The maximum number of pods that one reconcile creates or deletes, as in Kubernetes. */
 const BURST = 500;
-/** The shortest wait for a pod that has to wait, as in Kubernetes. */
+/** The minimum delay of a delayed pod, as in Kubernetes. */
 const SHORTEST_WAIT_MS = 1000;
 const NOTHING: PodChanges = { remove: [], finalizer: 'remove', create: [], createAt: undefined };
 
@@ -35,10 +35,10 @@ export function planPodChanges(view: JobView, end: JobCondition | undefined, now
   return planCreations(view, wanted - leaving - active.length, now);
 }
 
-/** How many pods should be active. */
+/** The desired number of active pods. */
 function wantedPods({ job, active, succeeded }: JobView): number {
   const { parallelism = 1, completions } = job.spec ?? {};
-  // Without a number of completions, the first success ends the creation of pods.
+  // Without `completions`, the first success stops the creation of pods.
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism;
   return Math.max(0, Math.min(parallelism, completions - succeeded));
 }
@@ -63,7 +63,7 @@ function planCreations(view: JobView, missing: number, now: Instant): PodChanges
   return { ...NOTHING, create, createAt: shortest === Infinity ? undefined : waitUntil(shortest) };
 }
 
-/** How long the successor of a failed pod has to wait where each index has its own limit. */
+/** How long the successor of a failed pod has to wait if each index has its own limit. */
 function indexBackoffLeft(failed: Pod, now: Instant): number {
   return backoffLeft({ failures: failuresBefore(failed) + 1, lastFailure: finishedAt(failed) }, now);
 }

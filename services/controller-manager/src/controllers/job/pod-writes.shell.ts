@@ -8,18 +8,18 @@ import { hasFinalizer } from './job-rules.ts';
 import type { Action } from './plan.ts';
 import type { PodOutcome } from './status.ts';
 
-/** What became of a plan's changes of pods. `complete` when all were carried out. */
+/** The result of a plan's pod changes. `complete` if all were executed. */
 interface ChangedPods extends PodOutcome {
   readonly state: 'complete' | 'stopped';
-  /** How many pods could not be created, but for a namespace that is terminating. */
+  /** The number of pods that could not be created, except because the namespace is terminating. */
   readonly refused: number;
-  /** Undefined also when the namespace is terminating: it refuses every creation. */
+  /** Also undefined if the namespace is terminating, because it rejects all creations. */
   readonly failure: { readonly error: unknown } | undefined;
 }
 
 /**
- * Releases and adopts pods. False when a pod could not be adopted, or when the Job may not adopt: it is being deleted, or its
- * name belongs to another by now, which only a read of the store can tell.
+ * Releases and adopts pods. False if a pod could not be adopted, or if the Job may not adopt: because it is being deleted, or because
+ * another Job has its name now, which only a read of the store shows.
  */
 export async function claimPods(
   job: Job,
@@ -43,7 +43,7 @@ export async function claimPods(
   return true;
 }
 
-/** Deletes and creates pods as planned. A failure does not throw: the status has to say what was done. */
+/** Deletes and creates pods as planned. Does not throw on failure: the status must record what was done. */
 export async function changePods(
   job: Job,
   actions: readonly Action[],
@@ -81,7 +81,7 @@ export async function changePods(
   return { removed, created, refused, state: 'complete', failure: undefined };
 }
 
-/** Takes the finalizer off a pod of a Job. A pod that is gone has none. */
+/** Removes the finalizer from a pod of a Job. A missing pod is not an error. */
 export async function removeFinalizer(
   pod: Pod,
   remembered: RememberedJob | undefined,
@@ -95,17 +95,17 @@ export async function removeFinalizer(
 
 const REMOVAL = { '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] };
 
-/** A strategic merge patch that takes the Job's finalizer off a pod; the uid guards against a namesake. */
+/** A strategic merge patch that removes the Job's finalizer from a pod; the uid protects a new pod with the same name. */
 function finalizerRemovalPatch({ metadata }: Pod): object {
   return { metadata: { uid: metadata.uid, ...REMOVAL } };
 }
 
-/** Makes a Job the controller of a pod that it will count. */
+/** A patch that makes a Job the controller of a pod and adds the tracking finalizer. */
 function jobAdoptionPatch(pod: Pod, job: Job): object {
   return withMetadata(adoptionPatch(pod, job), { finalizers: [TRACKING_FINALIZER] });
 }
 
-/** Takes a Job off the owners of a pod that it will not count. */
+/** A patch that removes a Job from the owners of a pod, and the tracking finalizer. */
 function jobReleasePatch(pod: Pod, job: Job): object {
   return withMetadata(releasePatch(pod, job), REMOVAL);
 }
@@ -114,15 +114,15 @@ function withMetadata(patch: { readonly metadata?: object }, more: object): obje
   return { metadata: { ...patch.metadata, ...more } };
 }
 
-/** What the controller remembers of a Job within a term. */
+/** The memory of a Job within a term. */
 export interface RememberedJob {
   readonly uid: string;
   backoff: BackoffRecord;
-  /** Uids of pods whose finalizer was removed, as long as the cache shows it. */
+  /** Uids of pods whose finalizer was removed while the cache still shows it. */
   readonly settled: Set<string>;
 }
 
-/** What cannot be read from the API: failures since the last success, and writes that the cache may not show. */
+/** State that is not in the API: failures since the last success, and writes that the cache may not show. */
 export class JobMemory {
   readonly #jobs = new Map<string, RememberedJob>();
 
@@ -134,7 +134,7 @@ export class JobMemory {
     this.#jobs.delete(formatKey(key));
   }
 
-  /** What is known of a Job, given its pods as the cache shows them. */
+  /** The memory of a Job, given its pods in the cache. */
   of(job: Job, pods: readonly Pod[]): RememberedJob {
     const key = formatKey(keyOf(job));
     const { uid = '' } = job.metadata;

@@ -4,7 +4,7 @@ import type { JobMeter } from '../../metrics/workloads.ts';
 import { countIndexes, parseIntervals } from './intervals.ts';
 import { hasFinalizer, isIndexed, isManagedElsewhere, limitsEachIndex } from './job-rules.ts';
 
-/** Watches that queue no Job. They count what Kubernetes counts in its event handlers, also for objects that a term begins with. */
+/** Watches that queue nothing. They count what Kubernetes counts in its event handlers, also for objects that exist when a term begins. */
 export function progressWatches(meter: JobMeter): readonly [WatchSpec<Job>, WatchSpec<Pod>] {
   const isTracked = (pod: Pod | undefined) => pod !== undefined && hasEnded(pod) && hasFinalizer(pod);
   return [
@@ -31,7 +31,7 @@ export function modeOf({ spec }: Job): 'Indexed' | 'NonIndexed' {
   return spec?.completionMode === 'Indexed' ? 'Indexed' : 'NonIndexed';
 }
 
-/** Reports what a stored status has counted and ended. */
+/** Reports the progress from the old to the stored status. */
 export function noteProgress(meter: JobMeter, { status: before }: Job, job: Job): void {
   const mode = modeOf(job);
   const grown = (result: 'succeeded' | 'failed') => (job.status?.[result] ?? 0) - (before?.[result] ?? 0);
@@ -50,7 +50,7 @@ export function noteProgress(meter: JobMeter, { status: before }: Job, job: Job)
   }
 }
 
-/** Counts indexes below the Job's completions: after these were lowered, some indexes of the status before are out of range. */
+/** Counts indexes below the Job's completions: if these were lowered, indexes of the old status may be out of range. */
 function noteIndexes(meter: JobMeter, before: JobStatus | undefined, job: Job): void {
   const count = (indexes = '') => countIndexes(parseIntervals(indexes, job.spec?.completions ?? 0));
   const limit = limitsEachIndex(job) ? 'perIndex' : 'global';

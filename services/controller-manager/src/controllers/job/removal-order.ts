@@ -6,8 +6,7 @@ import { completionIndex, isIndexed, validIndex } from './job-rules.ts';
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
 /**
- * The active pods to delete: those whose completion index is not the Job's or another pod has too, and more until `atLeast` are
- * chosen, those first that have got least far.
+ * The active pods to delete: those with an invalid or duplicate completion index, and more until there are `atLeast`, least advanced first.
  */
 export function podsToRemove(job: Job, active: readonly Pod[], atLeast: number): readonly Pod[] {
   const { remove, keep } = isIndexed(job) ? splitByIndex(job, active) : { remove: [], keep: active };
@@ -26,7 +25,7 @@ function splitByIndex(job: Job, active: readonly Pod[]): { remove: readonly Pod[
   };
 }
 
-/** Unassigned before assigned, pending before running, unready before ready, ready for less time, more restarts, newer. */
+/** Order: unassigned before assigned, pending before running, unready before ready, ready for a shorter time, more restarts, newer. */
 function byProgress(pods: readonly Pod[]): Pod[] {
   return [...pods].sort(
     (a, b) =>
@@ -41,7 +40,7 @@ function byProgress(pods: readonly Pod[]): Pod[] {
   );
 }
 
-/** A time that is not known comes first, then the later one. */
+/** Unknown times first, then later ones before earlier ones. */
 function newerFirst(a: Instant | undefined, b: Instant | undefined): number {
   const rank = (at: Instant | undefined) => (at === undefined || at === 0 ? Infinity : at);
   return rank(a) === rank(b) ? 0 : rank(b) - rank(a);

@@ -7,7 +7,7 @@ import { isSuspended } from './job-rules.ts';
 import type { JobView } from './observed-job.ts';
 import { type Counters, planTracking } from './tracking.ts';
 
-/** What became of the changes of pods. */
+/** The result of the pod changes. */
 export interface PodOutcome {
   readonly created: number;
   readonly removed: readonly Pod[];
@@ -20,12 +20,12 @@ export interface JobReport {
   readonly message: string;
 }
 
-/** The status before and after the pods in `finalized` lose their finalizers, with the Events that follow each write. */
+/** The statuses before and after the pods in `finalized` lose their finalizers, and the Events after each write. */
 interface PlannedStatus {
   readonly first: JobStatus;
   readonly firstReports: readonly JobReport[];
   readonly finalized: readonly Pod[];
-  /** Of the rules of the podFailurePolicy that decided on those that have failed. */
+  /** The actions of the podFailurePolicy rules that decided on the failed ones. */
   readonly handled: readonly PodFailurePolicyRule['action'][];
   readonly second: JobStatus;
   readonly secondReports: readonly JobReport[];
@@ -40,7 +40,7 @@ export function planJobStatus(
   now: Instant,
 ): PlannedStatus {
   const active = view.active.length + outcome.created - outcome.removed.length;
-  // While pods of an ending Job may run, it has not ended.
+  // A Job has not ended while its pods may run.
   let ending = end !== undefined && active > 0 ? undefined : end;
   let conditions: readonly JobCondition[] = view.job.status?.conditions ?? [];
   let { startTime } = view;
@@ -56,7 +56,7 @@ export function planJobStatus(
     conditions = next;
   }
   const tracking = planTracking(view, ending);
-  // The reason is stored before pods lose their finalizers: later looks may not find it again.
+  // The reason is stored before pods lose their finalizers: later reconciles may not find it again.
   if (ending !== undefined && ending.type !== 'Failed') conditions = withCondition(conditions, ending);
   const terminating = view.terminating + outcome.removed.length;
   const ready = view.ready - outcome.removed.filter(isReady).length;
@@ -118,7 +118,7 @@ interface StatusParts {
   readonly completionTime: string | undefined;
 }
 
-/** Zero counts are left out where Kubernetes leaves them out. */
+/** Zero counts are omitted as in Kubernetes. */
 function composeStatus({ indexes }: JobView, parts: StatusParts): JobStatus {
   const { active, ready, terminating, startTime, conditions, completionTime } = parts;
   const { failed, uncounted } = parts.counters;
@@ -143,8 +143,8 @@ function composeStatus({ indexes }: JobView, parts: StatusParts): JobStatus {
 }
 
 /**
- * The conditions with this one, which replaces one of its type that differs in more than times. A condition that is false is
- * not added where there is none of its type. Returns the same list when nothing changes.
+ * The conditions with this one, which replaces one of its type that differs in more than times. A false condition is not added if there is
+ * none of its type. Returns the same list if nothing changes.
  */
 function withCondition(list: readonly JobCondition[], next: JobCondition): readonly JobCondition[] {
   const old = list.find(({ type }) => type === next.type);

@@ -4,7 +4,7 @@ import { hasIndex } from './intervals.ts';
 import { completionIndex, hasFinalizer, isFailed, isIndexed, limitsEachIndex, validIndex } from './job-rules.ts';
 import type { JobView } from './observed-job.ts';
 
-/** Counters of a Job's status, with the uids of ended pods that are not in the counters yet. */
+/** Counters of a Job's status, and the uids of ended pods that are not in the counters yet. */
 export interface Counters {
   readonly succeeded: number;
   readonly failed: number;
@@ -12,21 +12,21 @@ export interface Counters {
 }
 
 /**
- * How ended pods get into the counters, each exactly once. The status names their uids first (`recorded`), then they lose their
- * finalizer, and only then the uids become counts (`counted`). After a crash between any two of these writes the next look goes
- * on from what is stored: a uid whose pod has no finalizer is counted, one whose pod still has it waits.
+ * Counts each ended pod exactly once, in three steps. First the status records the uids (`recorded`), then the pods lose their finalizer,
+ * and only then the uids become counts (`counted`). After a crash between two of these writes, the next reconcile continues from the stored
+ * state: a uid whose pod has no finalizer is counted; one whose pod still has it waits.
  */
 export interface Tracking {
   readonly recorded: Counters;
   readonly finalized: readonly Pod[];
-  /** Of the rules of the podFailurePolicy that decided on them. */
+  /** The actions of the podFailurePolicy rules that decided on these pods. */
   readonly handled: readonly PodFailurePolicyRule['action'][];
   readonly counted: Counters;
-  /** Whether more pods wait than one look may record. */
+  /** Whether there are more pods than one reconcile may record. */
   readonly isFull: boolean;
 }
 
-/** The most uids in a status, as in Kubernetes: about 20 KB. */
+/** The maximum number of uids in a status, as in Kubernetes: about 20 KB. */
 const MAX_UNCOUNTED = 500;
 
 export function planTracking(view: JobView, end: JobCondition | undefined): Tracking {
@@ -47,7 +47,7 @@ export function planTracking(view: JobView, end: JobCondition | undefined): Trac
     finalized.push(pod);
     const uid = uidOf(pod);
     if (pod.status?.phase === 'Succeeded' && !knownFailed.has(uid)) {
-      // The completed indexes in the status are enough: an index is not counted twice.
+      // The completed indexes in the status are sufficient: an index is not counted twice.
       if (isIndexed(job)) newIndexes += isNewIndex(view, pod) ? 1 : 0;
       else if (!known.has(uid)) succeeded.push(uid);
     } else if (endsAsFailed(view, pod, end) && !knownFailed.has(uid)) {
@@ -86,7 +86,7 @@ function mayLoseFinalizer({ job, indexes }: JobView, pod: Pod, end: JobCondition
   return waiting === undefined || uidOf(waiting) !== uidOf(pod);
 }
 
-/** When a Job fails, its pods that have not ended fail with it. */
+/** When a Job fails, its pods that have not ended count as failed. */
 function endsAsFailed({ job }: JobView, pod: Pod, end: JobCondition | undefined): boolean {
   if (!isFailed(pod, job) && (end === undefined || end.type === 'SuccessCriteriaMet')) return false;
   return !isIndexed(job) || validIndex(pod, job) !== undefined;

@@ -13,13 +13,13 @@ import {
 } from '@gantry/objects';
 import { type Action, planTokenCleanup } from './plan.ts';
 
-/** Cleans up unused tokens of ServiceAccounts in two steps, a year each. Keys are Secrets. */
+/** Removes unused tokens of ServiceAccounts in two steps of one year each. Keys are Secrets. */
 export const legacyTokenCleaner: ControllerSpec = {
   name: 'legacy-token-cleaner',
   eventSource: 'legacy-serviceaccount-token-cleaner',
   watches: [
     watchMapped(SECRETS, (secret) => (secret.type === TOKEN_SECRET ? [keyOf(secret)] : [])),
-    // A change of these is seen when the Secret is looked at next, within a day.
+    // A change of these takes effect when the Secret is reconciled next, within a day.
     ...[SERVICE_ACCOUNTS, PODS, CONFIG_MAPS].map((resource) => ({ resource, keys: () => [] })),
   ],
   reconcile: async (key, { cache, client, clock }, signal) => {
@@ -33,7 +33,7 @@ export const legacyTokenCleaner: ControllerSpec = {
       pods: cache.list(PODS, namespace),
       trackedSince: cache.get(CONFIG_MAPS, TOKEN_TRACKING)?.data?.['since'],
     };
-    // A token that was used meanwhile has another version.
+    // A token that was used meanwhile has another version, so the write fails.
     const { uid, resourceVersion } = secret.metadata;
     const execute = async (action: Action) => {
       if (action.kind === 'delete') {

@@ -9,30 +9,30 @@ import {
   TOKEN_LAST_USED_LABEL,
 } from '@gantry/objects';
 
-/** What the plan looks at, of a Secret of type `kubernetes.io/service-account-token`. */
+/** The input of the plan, for a Secret of type `kubernetes.io/service-account-token`. */
 export interface ObservedToken {
   readonly secret: Secret;
-  /** The one that the Secret names. */
+  /** The ServiceAccount that the Secret names. */
   readonly account: ServiceAccount | undefined;
-  /** Those of the Secret's namespace. */
+  /** The pods of the Secret's namespace. */
   readonly pods: readonly Pod[];
-  /** The day from which on API servers record the use of tokens; undefined when nothing says so. */
+  /** The day from which API servers record the use of tokens; undefined if unknown. */
   readonly trackedSince: string | undefined;
 }
 
 export type Action =
-  /** API servers refuse the token from then on. `day` is today. */
+  /** API servers then reject the token. `day` is today. */
   { readonly kind: 'markInvalid'; readonly day: string } | { readonly kind: 'delete' };
 
 const DAY_MS = 86_400_000;
-/** How long a token is unused before it becomes invalid, and invalid before it is deleted: Kubernetes' default. */
+/** How long a token must be unused until it becomes invalid, and then invalid until it is deleted: Kubernetes' default. */
 const UNUSED_MS = 365 * DAY_MS;
-/** How often a Secret is looked at: Kubernetes' interval. */
+/** The interval of checks of a Secret, as in Kubernetes. */
 export const INTERVAL_MS = DAY_MS;
 
 /**
- * A token that was generated for an account becomes invalid after a year without use; another year later its Secret is deleted.
- * What an administrator has made stays: it is not on the list of its account. Kubernetes' LegacySATokenCleaner.
+ * A token that was generated for an account becomes invalid after a year without use; after another year its Secret is deleted. Tokens
+ * created by administrators are kept: they are not listed in their account. Kubernetes' LegacySATokenCleaner.
  */
 export function planTokenCleanup({ secret, account, pods, trackedSince }: ObservedToken, now: Instant): Plan<Action> {
   const later: Plan<Action> = { actions: [], requeueAt: now + INTERVAL_MS };
@@ -44,10 +44,10 @@ export function planTokenCleanup({ secret, account, pods, trackedSince }: Observ
   return invalidSince < formatDay(now - UNUSED_MS) ? { actions: [{ kind: 'delete' }] } : later;
 }
 
-/** Whether the use was recorded for long enough, and shows that there was none. A day that cannot be read shows nothing. */
+/** Whether use has been recorded for long enough and there was none. An invalid day counts as unknown. */
 function isUnused({ metadata }: Secret, trackedSince: string | undefined, now: Instant): boolean {
   const since = parseDay(trackedSince ?? '');
-  // On its first day the use was not recorded from the beginning.
+  // On the first day, use was not recorded for the whole day.
   if (since === undefined || now < since + DAY_MS + UNUSED_MS) return false;
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');
   if (!(createdAt < now - UNUSED_MS)) return false;
@@ -55,7 +55,7 @@ function isUnused({ metadata }: Secret, trackedSince: string | undefined, now: I
   return lastUsed === undefined || (parseDay(lastUsed) !== undefined && lastUsed < formatDay(now - UNUSED_MS));
 }
 
-/** Whether the account lists the Secret, as it lists those that were made for it. */
+/** Whether the account lists the Secret, as it does for generated ones. */
 function isGenerated({ metadata }: Secret, account: ServiceAccount | undefined): boolean {
   const uid = metadata.annotations?.[ACCOUNT_UID_ANNOTATION] ?? '';
   if (account === undefined || (uid !== '' && uid !== account.metadata.uid)) return false;

@@ -24,14 +24,14 @@ import {
 } from './plan.ts';
 
 export interface LoadBalancerOptions {
-  /** The range of the pod network, of which a part is for load balancers. */
+  /** The range of the pod network; a part of it is for load balancers. */
   readonly podCidr: string;
 }
 
-/** How long changes of hosts are collected before load balancers are looked at for them. */
+/** Milliseconds for which changes of hosts are collected before load balancers are reconciled. */
 const COLLECTING_MS = 1000;
 
-/** A changed Service, and with one that gives an address back those that may wait for one. */
+/** Queues a changed Service. If it releases an address, also those that may wait for one. */
 const watchServices: WatchSpec<Service> = {
   resource: SERVICES,
   keys: (service, old, cache) => {
@@ -52,7 +52,10 @@ const watchNodes = (podCidr: string): WatchSpec<Node> => ({
   },
 });
 
-/** Nodes that begin or cease to serve, collected: each load balancer has all of them as hosts, and reports those that come and go. */
+/**
+ * Queues load balancers after Nodes start or stop serving, with a delay. Each load balancer has all serving nodes as hosts and reports
+ * changes.
+ */
 const watchHosts = (podCidr: string): WatchSpec<Node> => ({
   resource: NODES,
   keys: (node, old, cache) => {
@@ -62,7 +65,7 @@ const watchHosts = (podCidr: string): WatchSpec<Node> => ({
   delayMs: () => COLLECTING_MS,
 });
 
-/** The first endpoints of a Service. */
+/** Queues a Service when it gets its first endpoints. */
 const watchSlices: WatchSpec<EndpointSlice> = {
   resource: ENDPOINT_SLICES,
   keys: (slice, old) => {
@@ -73,7 +76,7 @@ const watchSlices: WatchSpec<EndpointSlice> = {
   },
 };
 
-/** Gives Services of type LoadBalancer addresses of their own. */
+/** Assigns addresses to Services of type LoadBalancer. */
 export function createLoadBalancerController({ podCidr }: LoadBalancerOptions): ControllerSpec {
   const given = new GivenAddresses();
   /** By the key of the Service. */
@@ -83,7 +86,7 @@ export function createLoadBalancerController({ podCidr }: LoadBalancerOptions): 
   return {
     name: 'load-balancer',
     eventSource: 'service-controller',
-    // One by one: two Services could take the same address.
+    // One at a time: otherwise two Services could get the same address.
     workers: 1,
     watches: [watchServices, watchNodes(podCidr), watchHosts(podCidr), watchSlices],
     begin: () => {
@@ -117,7 +120,7 @@ export function createLoadBalancerController({ podCidr }: LoadBalancerOptions): 
   };
 }
 
-/** What the Nodes mean for load balancers, computed once for each state of the cache. */
+/** The Nodes' data for load balancers, computed once per state of the cache. */
 function createHostView(podCidr: string) {
   let reached: number | undefined;
   let view = { serving: servingNodes([], podCidr), forwarding: forwardedFrom([]) };
@@ -132,7 +135,10 @@ function createHostView(podCidr: string) {
   };
 }
 
-/** Endpoints of a Service without a selector are written by others, perhaps later: it waits for none. */
+/**
+ * Whether a Service has endpoints. Endpoints of a Service without a selector are written by others, possibly later, so it does not wait for
+ * them.
+ */
 function backendsOf({ metadata, spec }: Service, cache: Cache): 'some' | 'none' {
   if (Object.keys(spec?.selector ?? {}).length === 0) return 'some';
   const labels = { [SERVICE_NAME_LABEL]: metadata.name ?? '' };
@@ -141,7 +147,7 @@ function backendsOf({ metadata, spec }: Service, cache: Cache): 'some' | 'none' 
   return own.some(hasEndpoints) ? 'some' : 'none';
 }
 
-/** The Service after the action; undefined when it is gone. */
+/** The Service after the action; undefined if it has been deleted. */
 async function carryOut(
   action: Exclude<Action, { kind: 'noteHosts' }>,
   service: Service,
@@ -181,8 +187,8 @@ function waiting(cache: Cache): readonly ReconcileKey[] {
 }
 
 /**
- * Addresses that this term has written, until the cache shows them: two Services that want one at the same moment never get the same. An
- * earlier leader's are in the cache when a term begins, and its later writes fail.
+ * Addresses that this term has written, until the cache shows them: so two simultaneous Services never get the same one. Addresses of
+ * earlier leaders are in the cache when a term begins; later writes of those leaders fail.
  */
 export class GivenAddresses {
   /** By the uid of the Service. */
@@ -199,7 +205,7 @@ export class GivenAddresses {
     else this.#given.set(uid, address);
   }
 
-  /** The addresses of all Services but one, by what the cache shows and what it does not yet. */
+  /** The addresses of all other Services: those in the cache, and those that the cache does not show yet. */
   others(service: Service, all: readonly Service[]): ReadonlySet<string> {
     const shown = new Map(all.map((one) => [one.metadata.uid ?? '', addressOf(one)]));
     for (const [uid, address] of this.#given)

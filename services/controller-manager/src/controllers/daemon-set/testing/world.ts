@@ -34,7 +34,7 @@ export function exampleNode(name: string, labels: Record<string, string> = {}, t
   return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, spec: { taints } };
 }
 
-/** What may happen to a world between two looks of the controller. */
+/** Events between two reconciles. */
 export type WorldEvent =
   | { readonly kind: 'image'; readonly image: string }
   | { readonly kind: 'fail' | 'succeed' | 'unready' | 'delete'; readonly index: number }
@@ -42,7 +42,7 @@ export type WorldEvent =
   | { readonly kind: 'step' }
   | { readonly kind: 'kubelet' };
 
-/** One DaemonSet in memory: plans are carried out at once, and pods become ready, and go, when the kubelet looks. */
+/** An in-memory DaemonSet. Actions of plans are executed at once; pods become ready or disappear when the kubelet step runs. */
 export class DaemonWorld {
   now: Instant = START;
   set: DaemonSet;
@@ -77,26 +77,26 @@ export class DaemonWorld {
     return this.pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** Whether a node keeps the pod that it has, without getting one. */
+  /** Whether a node may keep an existing pod but gets no new one. */
   keeps(name: string | undefined): boolean {
     const node = this.nodes.find(({ metadata }) => metadata.name === name);
     return node !== undefined && placementOf(this.set)(node) === 'keep';
   }
 
-  /** Carries out the actions on the history alone. */
+  /** Executes only the actions on the history. */
   settleHistory(): void {
     const { actions } = planDaemonSet(this.observed(), this.now);
     for (const action of actions) if (action.kind === 'createRevision') this.#perform(action);
   }
 
-  /** One look of the controller; false when there was nothing to do. */
+  /** One reconcile; false if there was nothing to do. */
   step(): boolean {
     const { actions } = planDaemonSet(this.observed(), this.now);
     for (const action of actions) this.#perform(action);
     return actions.length > 0;
   }
 
-  /** Every pod is bound, runs and is ready; terminating ones are gone. False when that was so already. */
+  /** Binds, starts and readies every pod, and removes terminating ones. False if nothing changed. */
   kubelet(): boolean {
     this.now += 1000;
     const before = this.pods.length;
@@ -115,7 +115,7 @@ export class DaemonWorld {
     return started > 0 || this.pods.length < before;
   }
 
-  /** Controller and kubelet take turns until neither has anything to do and time changes nothing. */
+  /** Alternates controller and kubelet steps until nothing changes, not even with time. */
   settle(): void {
     for (let rounds = 0; rounds < 200; rounds++) {
       const decided = this.step();
