@@ -41,24 +41,24 @@ import {
 } from './controllers/volume-protection/controller.ts';
 import type { Meters } from './metrics/meters.ts';
 
-/** What controllers are built from. */
+/** The options from which controllers are created. */
 export interface RegistryOptions extends CsrSigningOptions, LoadBalancerOptions {
-  /** The newest PEM of the cluster's CA. */
+  /** Returns the newest PEM of the cluster's CA. */
   readonly readCa: () => string;
   readonly nodeGraceMs: number;
-  /** How many finished pods are kept; 12,500 when absent. */
+  /** The maximum number of finished pods; 12,500 when absent. */
   readonly maxFinishedPods?: number;
   /** `EVICTION_RATES` when absent. */
   readonly evictionRates?: EvictionRates;
-  /** The parts of the cluster's range that hosts get for their pods. */
+  /** The parts of the cluster range that hosts get for their pods. */
   readonly nodeRanges: NodeRanges;
   readonly localPath: LocalPathOptions;
-  /** Reads what is no resource of the API server's own: metrics, and scales of any kind. */
+  /** Reads paths that are not resources of the API server itself: metrics, and scales of any kind. */
   readonly readPath: ReadPath;
   readonly meters: Meters;
 }
 
-/** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
+/** All control loops of the controller-manager. A new one needs a folder and a line here. */
 export function createControllers(options: RegistryOptions): readonly ControllerSpec[] {
   return [
     createCsrSigningController(options),

@@ -21,7 +21,7 @@ import { createControllers } from './registry.ts';
 
 const COMPONENT = 'kube-controller-manager';
 
-/** The process: warm caches always, control loops while it leads. */
+/** Runs the process: caches are always warm, control loops run while it leads. */
 export async function runControllerManager(config: Config): Promise<GroupOutcome> {
   using service = await startService({ name: 'controller-manager', ...config });
   const { clock, logger, metrics, tls } = service.parts;
@@ -76,7 +76,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   });
 }
 
-/** DNS names of the control plane: those that are fixed, and those at which this process finds it. */
+/** DNS names of the control plane: fixed ones, and those in this process's configuration. */
 function reservedNames({ apiservers, apiserverUrl, etcd }: Config): readonly string[] {
   const services = ['apiserver', 'controller-manager', 'dns', 'ingress', 'load-balancer', 'scheduler'];
   const fixed = [...services, 'kubernetes', 'kubernetes.default'];
@@ -84,7 +84,7 @@ function reservedNames({ apiservers, apiserverUrl, etcd }: Config): readonly str
   return [...fixed, ...hosts.map((url) => new URL(url).hostname)];
 }
 
-/** Reads paths over REST, where the API server forwards what extension servers serve. */
+/** Reads paths over REST, because the API server forwards requests for extension servers there. */
 export function createReadPath(client: Pick<HttpClient, 'raw'>): ReadPath {
   return async (path, signal) => {
     const value = parseJson(await client.raw({ method: 'GET', path }, signal));
@@ -93,11 +93,11 @@ export function createReadPath(client: Pick<HttpClient, 'raw'>): ReadPath {
   };
 }
 
-/** Addresses of a range with the prefix 30, and with 8. */
+/** Sizes of ranges with prefix 30 and prefix 8. */
 const MIN_SIZE = 2 ** 2;
 const MAX_SIZE = 2 ** 24;
 
-/** The first address of an IPv4 range that a Service can have: that of `default/kubernetes`. Throws ConfigError. */
+/** The first Service address of an IPv4 range, that of `default/kubernetes`. Throws ConfigError. */
 export function firstAddress(cidr: string): string {
   const range = parseIpv4Range(cidr);
   const size = range === undefined ? 0 : range.last - range.first + 1;

@@ -4,15 +4,15 @@ import { equalJson, keyOf, type KubeObject, type ObjectKey, type Resource } from
 import { adoptionPatch, controllerOf, releasePatch, type SelectingOwner, selectorOf } from './ownership.ts';
 
 interface WatchOwnedOptions<T extends KubeObject, O extends KubeObject> {
-  /** Whether an update of an object that keeps its controller concerns the owner; every update does when absent. */
+  /** Whether an update of an object with an unchanged controller affects the owner; every update does when absent. */
   readonly matters?: (object: T, old: T) => boolean;
-  /** How long a change may wait for more, in milliseconds; `owner` is the controller, if the cache has it. 0 when absent. */
+  /** Milliseconds that a change may wait for more; `owner` is the controller, if cached. 0 when absent. */
   readonly delayMs?: (object: T | undefined, old: T | undefined, owner: O | undefined) => number;
 }
 
 /**
- * Queues the owners of a changed object, before and after the change: the controlling owner of that resource, or every object
- * of it that selects a new object without a controller, or one whose labels or owners changed.
+ * Queues the owners of a changed object, before and after the change: its controlling owner of that resource. For an object without a
+ * controller that is new, or whose labels or owners changed, every owner that selects it.
  */
 export function watchOwned<T extends KubeObject, O extends SelectingOwner>(
   resource: Resource<T>,
@@ -31,7 +31,7 @@ export function watchOwned<T extends KubeObject, O extends SelectingOwner>(
       const controller = controllerOf(object);
       const before = controllerOf(old);
       if (object !== undefined && old !== undefined && controller?.uid === before?.uid) {
-        // Most changes are of objects that another kind controls.
+        // Most changes are of objects with a controller of another kind.
         if (controller !== undefined && controller.kind !== owners.kind) return [];
         const concerns =
           controller === undefined ? !equalJson(object.metadata.labels, old.metadata.labels) : matters(object, old);
@@ -59,15 +59,15 @@ export function ownersOf<O extends SelectingOwner>(
     .map(keyOf);
 }
 
-/** What `claimObjects` chooses from, of the owner's namespace: objects that it controls, and those without a controller. */
+/** Candidates for `claimObjects`, in the owner's namespace: objects that the owner controls, and those without a controller. */
 export function claimCandidates<T extends KubeObject>(owner: KubeObject, resource: Resource<T>, cache: Cache): T[] {
   const { uid = '', namespace = '' } = owner.metadata;
   return [...cache.controlledBy(resource, namespace, uid), ...cache.withoutController(resource, namespace)];
 }
 
 /**
- * Whether `owner` may adopt: the store has it, and it is not being deleted. The cache may not show its deletion yet, and the
- * garbage collector would delete what it adopts then. Its own event queues it again.
+ * Whether `owner` may adopt: it exists in the store and is not being deleted. The cache may not show its deletion yet, and the garbage
+ * collector would delete adopted objects. The owner's own event queues it again.
  */
 export async function mayAdopt<O extends KubeObject>(
   client: Pick<ObjectReader, 'get'>,
@@ -81,7 +81,7 @@ export async function mayAdopt<O extends KubeObject>(
 
 type Patcher = Pick<ObjectWriter, 'patch'>;
 
-/** Writes the owners of an object. One that is gone or has another controller by now is queued by its own event. */
+/** Writes the owners of an object. An object that is gone or has another controller is queued by its own event. */
 type WriteOwners = <T extends KubeObject>(
   client: Patcher,
   resource: Resource<T>,
@@ -93,7 +93,7 @@ type WriteOwners = <T extends KubeObject>(
 /** Makes `owner` the controller. */
 export const adopt: WriteOwners = writeOwners(adoptionPatch);
 
-/** Takes `owner` off the object's owners. */
+/** Removes `owner` from the object's owners. */
 export const release: WriteOwners = writeOwners(releasePatch);
 
 function writeOwners(patchOf: (object: KubeObject, owner: KubeObject) => object): WriteOwners {

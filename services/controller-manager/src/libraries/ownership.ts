@@ -6,7 +6,7 @@ import {
   type Selector,
 } from '@gantry/objects';
 
-/** What a set of objects means for an owner that selects by label. */
+/** Objects sorted for an owner that selects by label. */
 export interface Ownership<T> {
   /** Controlled by the owner and selected. */
   readonly owned: readonly T[];
@@ -60,12 +60,12 @@ export function claimObjects<T extends KubeObject>(
   return { owned, adopt, release };
 }
 
-/** A strategic merge patch that makes `owner` the controller; the uid guards against a namesake. */
+/** A strategic merge patch that makes `owner` the controller. The uid protects another object with the same name. */
 export function adoptionPatch(object: KubeObject, owner: KubeObject): object {
   return { metadata: { uid: object.metadata.uid, ownerReferences: [controllerReference(owner)] } };
 }
 
-/** A strategic merge patch that takes `owner` off the object's owners. */
+/** A strategic merge patch that removes `owner` from the object's owners. */
 export function releasePatch(object: KubeObject, owner: KubeObject): object {
   return { metadata: { uid: object.metadata.uid, ownerReferences: [{ $patch: 'delete', uid: owner.metadata.uid }] } };
 }
@@ -77,7 +77,7 @@ export interface SelectingOwner extends KubeObject {
 
 const SELECTORS = new WeakMap<KubeObject, Selector>();
 
-/** The selector of an owner from the cache, parsed once: cached objects never change. Without a selector it matches nothing. */
+/** The selector of a cached owner, parsed once, because cached objects never change. Without a selector it matches nothing. */
 export function selectorOf(owner: SelectingOwner): Selector {
   const known = SELECTORS.get(owner);
   if (known !== undefined) return known;

@@ -6,30 +6,30 @@ import { MAX_ENDPOINTS } from '../controllers/endpoint-slice/plan.ts';
 import { endpointId, equalEndpoints } from '../libraries/service-endpoints/packing.ts';
 import type { SliceAction } from '../libraries/service-endpoints/slices.ts';
 
-/** What a controller of EndpointSlices reports, under the names of its own in Kubernetes. */
+/** The metrics of a controller of EndpointSlices, with Kubernetes' names. */
 export interface SliceMeter {
-  /** The slices of an owner, by its key, were planned: as they are, and what is done with them. */
+  /** Records the planning of an owner's slices: the current slices and the actions on them. */
   planned(id: string, slices: readonly EndpointSlice[], actions: readonly SliceAction[]): SliceTotals;
-  /** A slice was written. */
+  /** Records a written slice. */
   changed(operation: SliceAction['kind']): void;
-  /** The owner has no slices any longer. */
+  /** Forgets an owner that no longer has slices. */
   forget(id: string): void;
   /** Forgets all owners: another leader has them. */
   clear(): void;
 }
 
-/** How many endpoints a plan adds, changes and removes. */
+/** The number of endpoints that a plan adds, changes and removes. */
 interface SliceTotals {
   readonly added: number;
   readonly updated: number;
   readonly removed: number;
 }
 
-/** The slices of an owner, in numbers. */
+/** Counts of an owner's slices. */
 interface Count {
   readonly endpoints: number;
   readonly slices: number;
-  /** How many slices would hold the endpoints. */
+  /** The minimum number of slices for the endpoints. */
   readonly desired: number;
 }
 
@@ -38,7 +38,7 @@ const NOTHING: SliceTotals = { added: 0, updated: 0, removed: 0 };
 /** Kubernetes' buckets for numbers of endpoints and addresses. */
 const ENDPOINT_BUCKETS = exponentialBuckets(2, 2, 15);
 
-/** `max` is how many endpoints a slice holds. */
+/** `max` is the maximum number of endpoints per slice. */
 function sliceMeter(metrics: Metrics, prefix: string, max: number): SliceMeter {
   const counts = new Map<string, Count>();
   const added = metrics.histogram(
@@ -124,15 +124,15 @@ function countSlices(slices: readonly EndpointSlice[], max: number): Count {
 }
 
 export interface EndpointSliceMeter extends SliceMeter {
-  /** A reconcile of a Service wrote so many slices. */
+  /** Records the number of slices that a reconcile of a Service wrote. */
   wrote(service: Service, slices: number): void;
-  /** A reconcile has ended. None is `stale`: the cache shows the controller's own writes before it begins. */
+  /** Records the end of a reconcile. None is `stale`: a reconcile starts only when the cache shows the controller's own writes. */
   synced(result: 'success' | 'error'): void;
-  /** What a Service says of the distribution of its traffic. */
+  /** Records a Service's traffic distribution. */
   distributes(id: string, service: Service): void;
 }
 
-/** Prometheus' default, which Kubernetes leaves in place here. */
+/** Prometheus' default buckets, which Kubernetes uses here. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const PREFIX = 'endpoint_slice_controller';
@@ -181,9 +181,9 @@ export function endpointSliceMeter(metrics: Metrics): EndpointSliceMeter {
 }
 
 export interface MirrorMeter extends SliceMeter {
-  /** A reconcile left out so many addresses and changed so many endpoints. */
+  /** Records the number of left-out addresses and changed endpoints of a reconcile. */
   mirrored(skipped: number, updated: number): void;
-  /** A reconcile took so long. */
+  /** Records the duration of a reconcile. */
   synced(seconds: number): void;
 }
 

@@ -24,7 +24,7 @@ import {
   ttlMeter,
 } from './workloads.ts';
 
-/** What controllers report of their own work. Names, labels and buckets are Kubernetes'. */
+/** The metrics of controllers' own work. Names, labels and buckets are Kubernetes'. */
 export interface Meters {
   readonly cronJob: CronJobMeter;
   readonly autoscaler: AutoscalerMeter;
@@ -65,7 +65,7 @@ export function createMeters(metrics: Metrics): Meters {
 }
 
 export interface GarbageMeter {
-  /** A resource could not be listed: its objects, and owners among them, are not known. */
+  /** Counts a failed list of a resource: its objects, and owners among them, are unknown. */
   unlisted(): void;
 }
 
@@ -78,7 +78,7 @@ export function garbageMeter(metrics: Metrics): GarbageMeter {
 }
 
 export interface RootCaMeter {
-  /** A namespace was looked at; `code` is the HTTP code of the failure, or 200. */
+  /** Records a reconcile of a namespace; `code` is the HTTP code of the failure, or 200. */
   synced(code: number, seconds: number): void;
 }
 

@@ -1,6 +1,6 @@
 import { exponentialBuckets, type Metrics } from '@gantry/service';
 
-/** The nodes of a zone, in numbers. */
+/** Counts of a zone's nodes. */
 export interface ZoneCount {
   readonly zone: string;
   readonly ready: number;
@@ -8,24 +8,24 @@ export interface ZoneCount {
 }
 
 export interface NodeMeter {
-  /** A node got the taint that evicts its pods. */
+  /** Counts a node that got the taint that evicts its pods. */
   evicted(zone: string): void;
-  /** The health of one node was looked at, and written where it had changed. */
+  /** Records the duration of checking, and if necessary writing, one node's health. */
   updated(seconds: number): void;
-  /** The health of all nodes was looked at once; the sum of their times. */
+  /** Records the total duration of checking all nodes once. */
   updatedAll(seconds: number): void;
-  /** From now on zones are counted by this function, at each scrape. */
+  /** Sets the function that counts zones at each scrape. */
   count(zones: () => readonly ZoneCount[]): void;
 }
 
 export interface RangeMeter {
-  /** A Node got a range, its host's part of the cluster's range; `tries` were in use before it was found. */
+  /** Records that a Node got its host's range; `tries` ranges in use were tried before. */
   allocated(clusterCidr: string, tries: number): void;
-  /** A Node that had a range is gone. */
+  /** Records that a Node with a range was deleted. */
   released(clusterCidr: string): void;
-  /** `used` of the `max` parts of the cluster's range are in use by hosts. */
+  /** Records that hosts use `used` of the `max` parts of the cluster range. */
   uses(clusterCidr: string, used: number, max: number): void;
-  /** Forgets the use: another leader gives ranges. */
+  /** Forgets the usage: another leader assigns ranges now. */
   clear(): void;
 }
 
@@ -100,7 +100,7 @@ export function rangeMeter(metrics: Metrics): RangeMeter {
 }
 
 export interface TaintEvictionMeter {
-  /** A pod was deleted so many seconds after its toleration had run out. */
+  /** Records the seconds between the expiry of a pod's toleration and its deletion. */
   deleted(secondsLate: number): void;
 }
 
@@ -130,7 +130,7 @@ export function taintEvictionMeter(metrics: Metrics): TaintEvictionMeter {
 export type ForcedReason = 'terminated' | 'out-of-service' | 'orphaned' | 'unscheduled';
 
 export interface PodGcMeter {
-  /** A pod is deleted without a grace period, or was to be. */
+  /** Counts a deletion of a pod without a grace period, or its failure. */
   forced(namespace: string, reason: ForcedReason, result: 'deleted' | 'failed'): void;
 }
 

@@ -1,10 +1,10 @@
 import type { QueueObserver, QueueState, ReconcileReport, StaleReport } from '@gantry/controller-runtime';
 import type { Counter, Metrics } from '@gantry/service';
 
-/** Kubernetes' buckets of queues: from 10 ns, each ten times the one before, to 1,000 s. */
+/** Kubernetes' buckets for queues: from 10 ns to 1,000 s, each ten times the previous one. */
 const QUEUE_BUCKETS = Array.from({ length: 12 }, (_, i) => 1e-8 * 10 ** i);
 
-/** What a manager reports its reconciles and queues to. */
+/** The callbacks for a manager's reports on reconciles and queues. */
 interface ControllerMetrics {
   readonly onReconcile: (report: ReconcileReport) => void;
   readonly onStale: (report: StaleReport) => void;
@@ -12,8 +12,8 @@ interface ControllerMetrics {
 }
 
 /**
- * The metrics of controllers under the names that Kubernetes and controller-runtime give them, with the name of the controller
- * as label. `queues` is asked at each scrape.
+ * The metrics of controllers with the names of Kubernetes and controller-runtime, and the controller's name as label. `queues` is called at
+ * each scrape.
  */
 export function createControllerMetrics(metrics: Metrics, queues: () => readonly QueueState[]): ControllerMetrics {
   const seconds = metrics.histogram('controller_runtime_reconcile_time_seconds', 'Time of one reconcile', [
@@ -47,7 +47,7 @@ export function createControllerMetrics(metrics: Metrics, queues: () => readonly
   };
 }
 
-/** Kubernetes has a metric of its own for each of these; ReplicationControllers share that of ReplicaSets. */
+/** Kubernetes has a separate metric for each of these; ReplicationControllers share that of ReplicaSets. */
 function staleReporter(metrics: Metrics): ControllerMetrics['onStale'] {
   const skips = (subsystem: string) =>
     metrics.counter(

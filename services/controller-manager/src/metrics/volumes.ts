@@ -2,25 +2,25 @@ import { classOfClaim, type PersistentVolume, type PersistentVolumeClaim, type S
 import type { Metrics } from '@gantry/service';
 import { HOST_PATH } from '../controllers/persistent-volume/provision.ts';
 
-/** What is counted at a scrape. */
+/** The objects that are counted at a scrape. */
 interface CountedVolumes {
   readonly volumes: Iterable<PersistentVolume>;
   readonly claims: Iterable<PersistentVolumeClaim>;
 }
 
-/** What is done with a volume, and by what; `N/A` where that is not known. */
+/** An operation on a volume and the responsible plugin; `N/A` if unknown. */
 export interface VolumeOperation {
   readonly plugin: string;
   readonly name: 'provision' | 'delete';
 }
 
 export interface VolumeMeter {
-  /** From now on these are counted, at each scrape. */
+  /** Sets the function that returns the objects to count at each scrape. */
   count(counted: () => CountedVolumes): void;
-  /** Claims without a class got the default class, or could not be given it. */
+  /** Counts claims without a class that got the default class, or the failure. */
   retroactive(result: 'done' | 'failed'): void;
   operationFailed(operation: VolumeOperation): void;
-  /** It took so long from its first attempt to its end: until the claim is bound, or the volume is gone. */
+  /** Records the duration from the first attempt until the claim is bound or the volume is gone. */
   operationEnded(operation: VolumeOperation, seconds: number): void;
 }
 
@@ -94,13 +94,13 @@ export function volumeMeter(metrics: Metrics): VolumeMeter {
   };
 }
 
-/** As Kubernetes' volume controller names plugins: it knows those alone whose volumes it can delete or empty. */
+/** The plugin's name in Kubernetes' volume controller, which only knows plugins whose volumes it can delete or empty. */
 function pluginOf({ spec }: PersistentVolume): Readonly<Record<string, string>> {
   const name = spec?.hostPath !== undefined ? HOST_PATH : spec?.nfs !== undefined ? NFS : UNKNOWN;
   return { plugin_name: name, volume_mode: spec?.volumeMode ?? 'Filesystem' };
 }
 
-/** What deletes a volume: Kubernetes' own plugin for folders, or the provisioner of its class. */
+/** The name of what deletes a volume: Kubernetes' plugin for folders, or the provisioner of its class. */
 export function deleterOf({ spec }: PersistentVolume, storageClass: StorageClass | undefined): string {
   return spec?.hostPath === undefined ? (storageClass?.provisioner ?? UNKNOWN) : HOST_PATH;
 }
@@ -108,7 +108,7 @@ export function deleterOf({ spec }: PersistentVolume, storageClass: StorageClass
 const NFS = 'kubernetes.io/nfs';
 const UNKNOWN = 'N/A';
 
-/** How many have the same labels. */
+/** Counts items with the same labels. */
 function tally<T>(
   all: Iterable<T>,
   labels: (one: T) => Readonly<Record<string, string>> | undefined,
@@ -124,7 +124,7 @@ function tally<T>(
 }
 
 export interface EphemeralVolumeMeter {
-  /** The claim of a pod's volume was to be created. */
+  /** Counts a creation of a claim for a pod's volume, or its failure. */
   created(result: 'created' | 'failed'): void;
 }
 

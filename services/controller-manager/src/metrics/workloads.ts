@@ -11,23 +11,25 @@ export interface JobMeter {
     readonly action: 'pods_created' | 'pods_deleted' | 'tracking';
     readonly seconds: number;
   }): void;
-  /** A Job has ended; `reason` is that of its condition. */
+  /** Counts an ended Job; `reason` is that of its condition. */
   finished(mode: CompletionMode, result: 'succeeded' | 'failed', reason: string): void;
-  /** So many more pods are in the counters of a Job's status. */
+  /** Adds pods that are newly in the counters of a Job's status. */
   podsFinished(mode: CompletionMode, result: 'succeeded' | 'failed', count: number): void;
-  /** So many more indexes are in the status of an Indexed Job. `limit` says what its failures are counted against. */
+  /** Adds indexes that are newly in the status of an Indexed Job. `limit` is the limit that its failures count against. */
   indexesFinished(status: 'succeeded' | 'failed', limit: 'perIndex' | 'global', count: number): void;
-  /** So many pods were created, or could not be. Kubernetes counts what could not be among what was, too. */
+  /** Adds created pods, or failed creations. Kubernetes counts failed ones among the created ones too. */
   podsCreated(reason: CreationReason, status: 'succeeded' | 'failed', count: number): void;
-  /** A rule of a podFailurePolicy decided on a failed pod. */
+  /** Counts a decision of a podFailurePolicy rule on a failed pod. */
   failureHandled(action: PodFailurePolicyRule['action']): void;
-  /** A pod that has ended has the finalizer from now on (`add`), or no longer. */
+  /** Counts an ended pod that gets the finalizer (`add`) or loses it. */
   tracked(event: 'add' | 'delete'): void;
-  /** A Job was seen whose `managedBy` names another controller. */
+  /** Counts a Job whose `managedBy` names another controller. */
   managedElsewhere(managedBy: string): void;
 }
 
-/** Users choose these names, and Kubernetes does not bound them. Names after the first 100 share one that no `managedBy` can have. */
+/**
+ * Users choose these names, and Kubernetes does not limit them. After the first 100, all names share one that is not a valid `managedBy`.
+ */
 const MAX_MANAGERS = 100;
 const OTHER_MANAGERS = 'other';
 
@@ -84,7 +86,7 @@ export function jobMeter(metrics: Metrics): JobMeter {
 }
 
 export interface PodSetMeter {
-  /** A ready pod was chosen for deletion that is so many times as old as the youngest one. */
+  /** Records the age of a ready pod chosen for deletion as a multiple of the youngest pod's age. */
   choseAge(ratio: number): void;
 }
 
@@ -100,7 +102,7 @@ export function podSetMeter(metrics: Metrics): PodSetMeter {
 }
 
 export interface TtlMeter {
-  /** A Job was deleted so many seconds after its time had run out. */
+  /** Records the seconds between the expiry of a Job's TTL and its deletion. */
   deleted(secondsLate: number): void;
 }
 
@@ -115,7 +117,7 @@ export function ttlMeter(metrics: Metrics): TtlMeter {
 }
 
 export interface CronJobMeter {
-  /** A Job was created so long after its time. */
+  /** Records the delay between a scheduled time and the creation of its Job. */
   jobCreated(skewSeconds: number): void;
 }
 
@@ -125,14 +127,14 @@ export interface AutoscalerMeter {
     readonly error: 'spec' | 'internal' | 'none';
     readonly seconds: number;
   }): void;
-  /** What one metric asks for was computed; `type` is that of its source. */
+  /** Records a computed metric; `type` is that of its source. */
   computed(result: {
     readonly type: string;
     readonly action: 'scale_up' | 'scale_down' | 'none';
     readonly error: 'spec' | 'internal' | 'none';
     readonly seconds: number;
   }): void;
-  /** The count that an autoscaler wants; undefined when it is gone. */
+  /** Sets an autoscaler's desired count; undefined when it is deleted. */
   wants(namespace: string, name: string, replicas: number | undefined): void;
   /** Forgets all autoscalers: another leader has them. */
   clear(): void;

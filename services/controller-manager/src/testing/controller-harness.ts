@@ -16,9 +16,9 @@ import { onTestFinished } from 'vitest';
 export interface RunOptions {
   /** Aggregated API servers; none when absent. */
   readonly aggregated?: ManagerOptions['aggregated'];
-  /** What others write before a write of the controllers arrives: after they have read the cache. */
+  /** Simulates writes of others before a controller's write arrives, after it has read the cache. */
   readonly meanwhile?: (write: ObjectWrite) => Promise<void>;
-  /** Awaited before each request of the controllers: an API that does not answer. */
+  /** Awaited before each request of the controllers, to simulate an API that does not respond. */
   readonly reach?: Reach;
   /** Called after each reconcile. */
   readonly onReconcile?: (report: ReconcileReport) => void;
@@ -28,34 +28,34 @@ export interface RunOptions {
 
 type Reach = (signal: AbortSignal, call: { readonly verb: string; readonly resource?: string }) => Promise<void>;
 
-/** What a test of a controller's shell needs: a clock, the objects of an API server, and a manager that leads. */
+/** The environment of a controller test: a clock, an API server's objects, and a leading manager. */
 export interface ControllerHarness {
   readonly clock: ManualClock;
   readonly client: FakeObjectClient;
   /** Aborted when the test ends. */
   readonly stop: AbortController;
-  /** The Events about objects of this kind, of all kinds when absent; without the manager's own Event that it leads. */
+  /** Events about objects of this kind, of all kinds when absent, without the manager's own Event about its leadership. */
   readonly events: (kind?: string) => readonly Event[];
   /**
-   * Runs controllers until `stop` is aborted. Objects that `client` has already are there when they start. A test in which they end
-   * before, by a watch that throws, fails.
+   * Runs controllers until `stop` is aborted. Objects already in `client` exist when they start. The test fails if the controllers end
+   * earlier, for example because a watch throws.
    */
   readonly run: (controllers: readonly ControllerSpec[], options?: RunOptions) => void;
 }
 
-/** A harness for the present test. */
+/** Creates a harness for the current test. */
 export function createControllerHarness(): ControllerHarness {
   const clock = new ManualClock();
   const client = new FakeObjectClient(clock);
   const stop = new AbortController();
   const failures: unknown[] = [];
-  /** The test fails with what ends the manager: a watch that throws, for example. */
+  /** Fails the test with the error that ends the manager, such as a watch that throws. */
   const watched = (work: Promise<void>) =>
     void work.catch((error: unknown) => {
       if (!stop.signal.aborted) failures.push(error);
     });
   onTestFinished(async () => {
-    // A manager that has begun to end must not be taken for one that ends with the test.
+    // A manager that is already ending must not be mistaken for one that ends with the test.
     await new Promise((resolve) => setImmediate(resolve));
     stop.abort();
     if (failures.length > 0) throw new AggregateError(failures, 'the controllers ended');

@@ -15,7 +15,7 @@ import { createNodeRanges } from './node-ranges.ts';
 const target = readKubeconfig(process.argv[2] ?? '');
 const logger = createLogger({ service: 'controller-manager', level: 'info' });
 const base = { clock: systemClock, random: systemRandom };
-/** Of a kubeconfig without a certificate, which no gRPC server accepts. */
+/** For a kubeconfig without a certificate, which no gRPC server accepts. */
 const NONE = Buffer.of();
 const component = 'kube-controller-manager';
 const rest = createHttpClient({ ...target, fieldManager: component });
@@ -30,12 +30,12 @@ const controllers = createControllers({
   nodeGraceMs: 4000,
   podCidr: '10.128.0.0/20',
   nodeRanges: createNodeRanges(),
-  // There are no agents that could make folders.
+  // There are no agents that could create folders.
   localPath: { storageClass: 'none' },
   readPath: createReadPath(rest),
   meters: createMeters(createMetrics()),
 });
-/** How often each controller has reconciled. */
+/** The number of reconciles per controller. */
 const reconciles = new Map<string, number>();
 const manager = createManager({
   ...base,

@@ -24,10 +24,10 @@ export const exampleControllers = (metrics = createMetrics()): readonly Controll
     maxFinishedPods: 1,
   });
 
-/** Longer than every quarantine and grace period of the example world. */
+/** Longer than all quarantine and grace periods of the example world. */
 export const SETTLED_MS = 60_000;
 
-/** What a controller has written, without Leases and Events: who leads, and what was seen. */
+/** The writes of a controller, without Leases and Events of leadership and observation. */
 export function writesOf({ client }: ControllerHarness): readonly string[] {
   return client.writes.filter(({ resource }) => !['leases', 'events'].includes(resource.resource)).map(describeWrite);
 }
@@ -37,7 +37,7 @@ function describeWrite(write: ObjectWrite): string {
   return [write.verb, write.resource.resource, name].join(' ');
 }
 
-/** A leader of one controller, or of all of them, over the same objects, until it has come to rest. */
+/** Runs one controller, or all of them, as the leader until it has settled. */
 export async function lead(harness: ControllerHarness, name?: string, forMs = SETTLED_MS): Promise<void> {
   const term = new AbortController();
   const controllers = exampleControllers().filter((controller) => name === undefined || controller.name === name);

@@ -30,7 +30,7 @@ import {
   VOLUME_ATTRIBUTES_CLASSES,
 } from '@gantry/objects';
 
-/** The uid that the first object gets, a claim that its volume names. */
+/** The uid of the first object, a claim that its volume names. */
 const FIRST_UID = 'uid-1';
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 const TEMPLATE = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
@@ -54,7 +54,7 @@ function of<T extends KubeObject>(
 const inside = <T extends KubeObject>(resource: Resource<T>, name: string, rest: object = {}, metadata: object = {}) =>
   of(resource, { namespace: 'a', name, ...metadata }, rest);
 
-/** A cluster in which every controller has something to do. A new controller adds what it acts on. */
+/** A cluster in which every controller has something to do. A new controller adds objects for itself. */
 export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   inside(PERSISTENT_VOLUME_CLAIMS, 'growing', {
     spec: { resources: { requests: { storage: '2Gi' } }, volumeName: 'grown', volumeMode: 'Filesystem' },
@@ -243,7 +243,7 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   of(VOLUME_ATTRIBUTES_CLASSES, { name: 'class', ...DELETED, finalizers: ['kubernetes.io/vac-protection'] }, {}),
 ];
 
-/** The paths of the example world's API that are no objects: the scale of the Deployment, which is 0. There are no metrics. */
+/** Reads paths of the example world's API that are not objects: only the scale of the Deployment, which is 0. There are no metrics. */
 export async function readExample(path: string): Promise<JsonObject> {
   if (!path.endsWith('/deployments/web/scale')) throw StatusError.notFound({ group: '', resource: 'metrics' }, path);
   return { spec: { replicas: 0 }, status: { replicas: 0, selector: 'app=web' } };

@@ -6,7 +6,7 @@ import type { KubeObject } from '@gantry/objects';
 const ROOT = '/apis/wardle.example.com/v1';
 const VERBS = ['create', 'get', 'list', 'watch', 'patch', 'delete'];
 
-/** Flunders of wardle.example.com/v1 in one namespace, kept by an extension server: enough of an API to be followed. */
+/** An extension server with flunders of wardle.example.com/v1 in one namespace: enough of an API to be followed. */
 export class FlunderServer {
   readonly #objects = new Map<string, KubeObject>();
   readonly #watches = new Set<ServerResponse>();
@@ -52,7 +52,7 @@ export class FlunderServer {
     this.#tell('DELETED', { ...object, metadata: { ...object.metadata, ...this.#next() } });
   }
 
-  /** Answers for another namespace too, in which there are none. */
+  /** Also serves another namespace, which is empty. */
   serveEmpty(namespace: string): void {
     const metadata = { resourceVersion: String(this.#version) };
     const list = { kind: 'FlunderList', apiVersion: 'wardle.example.com/v1', metadata, items: [] };

@@ -3,7 +3,7 @@ import { type Job, type JobSpec, type Pod, TRACKING_FINALIZER } from '@gantry/ob
 import { COMPLETION_INDEX } from '../controllers/job/job-rules.ts';
 import { controllerReference } from '../libraries/ownership.ts';
 
-/** A pod of a Job in a few words. */
+/** A short description of a Job's pod. */
 export interface PodSketch {
   readonly is: 'pending' | 'running' | 'ready' | 'succeeded' | 'failed';
   readonly uid?: string;
@@ -23,7 +23,7 @@ export interface PodSketch {
 const PHASES = { pending: 'Pending', running: 'Running', ready: 'Running', succeeded: 'Succeeded', failed: 'Failed' };
 const LABELS = { job: 'work' };
 
-/** A Job of the namespace `n` with the defaults that the API server gives. */
+/** A Job in the namespace `n` with the API server's defaults. */
 export function exampleJob(spec: Partial<JobSpec>, { restartPolicy = 'Never' } = {}): Job {
   const template = { metadata: { labels: LABELS }, spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy } };
   const defaults = { parallelism: 1, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false };

@@ -12,10 +12,10 @@ import {
 } from '@gantry/objects';
 
 export type Action =
-  /** Adds the finalizer, or takes it away. */
+  /** Adds or removes the finalizer. */
   | { readonly kind: 'setFinalizers'; readonly service: Service }
   | { readonly kind: 'updateStatus'; readonly service: Service }
-  /** Remembers in this term by which hosts the Service is reached. */
+  /** Remembers for this term through which hosts the Service is reachable. */
   | { readonly kind: 'noteHosts'; readonly hosts: readonly string[] }
   | {
       readonly kind: 'event';
@@ -24,38 +24,41 @@ export type Action =
       readonly message: string;
     };
 
-/** Holds a Service until its load balancer is gone. */
+/** Finalizer that keeps a Service until its load balancer is removed. */
 export const CLEANUP = 'service.kubernetes.io/load-balancer-cleanup';
 const LOOPBACK = '127.0.0.1';
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
-/** What Go's parser of booleans takes for false: with such a value the label excludes nothing. */
+/** Values that Go parses as false: with such a value the label excludes nothing. */
 const FALSE_VALUES: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
-/** The cluster autoscaler's, on a node that it is about to remove. */
+/** The cluster autoscaler's taint on a node that it is about to remove. */
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 
 export interface ObservedService {
   readonly service: Service;
-  /** Whether there is a pod behind it, ready or not; or there will never be one that the API knows, without a selector. */
+  /** Whether the Service has pods, ready or not. `some` also for a Service without a selector, whose endpoints others manage. */
   readonly backends: 'some' | 'none';
-  /** The addresses that load balancers may have; undefined without a host that answers at them. */
+  /** The addresses for load balancers; undefined if no host serves them. */
   readonly range: AddressRange | undefined;
-  /** Names of the Nodes of such hosts, and those that were noted last in this term. */
+  /** Names of the serving hosts' Nodes now, and as last noted in this term. */
   readonly hosts: readonly string[];
   readonly hostsBefore: readonly string[] | undefined;
-  /** Addresses from which hosts forward to it, in addition to its own. */
+  /** Addresses from which hosts forward to the Service, in addition to its own. */
   readonly forwardedFrom: readonly string[];
   /** Addresses of the other Services. */
   readonly taken: ReadonlySet<string>;
 }
 
-/** Whether a Service wants its load balancer from here: one that names a class wants it from that. */
+/** Whether this controller provides the Service's load balancer: not if the Service names a class. */
 export function wantsLoadBalancer({ metadata, spec }: Service): boolean {
   return (
     metadata.deletionTimestamp === undefined && spec?.type === 'LoadBalancer' && spec.loadBalancerClass === undefined
   );
 }
 
-/** Whether a Service has a load balancer from here that it wants no more. That of a class has the finalizer from that. */
+/**
+ * Whether a Service has a load balancer from here that it no longer needs. For a Service with a class, the class's controller manages the
+ * finalizer.
+ */
 export function needsCleanup({ metadata, spec }: Service): boolean {
   if (metadata.finalizers?.includes(CLEANUP) !== true) return false;
   return metadata.deletionTimestamp !== undefined || spec?.type !== 'LoadBalancer';
@@ -66,7 +69,10 @@ export function addressOf({ status }: Service): string {
   return status?.loadBalancer?.ingress?.[0]?.ip ?? '';
 }
 
-/** Names of the Nodes that load balancers may use, and whose host answers at their addresses: it has an address of its own there. In order. */
+/**
+ * Names of Nodes that load balancers may use and whose host serves these addresses, which it does if it has an own address in the range.
+ * Sorted.
+ */
 export function servingNodes(nodes: readonly Node[], podCidr: string): readonly string[] {
   const part = podAddresses(podCidr)?.nodes;
   const isServing = (node: Node) =>
@@ -77,7 +83,7 @@ export function servingNodes(nodes: readonly Node[], podCidr: string): readonly 
   return nodes.flatMap((node) => (isServing(node) ? [node.metadata.name ?? ''] : [])).sort();
 }
 
-/** The loopback addresses from which hosts forward the ports of load balancers to them: one at most, as agents may write any text. */
+/** The loopback addresses from which hosts forward ports of load balancers; at most one, because agents may write any text. */
 export function forwardedFrom(nodes: readonly Node[]): readonly string[] {
   const isForwarding = (node: Node) => node.metadata.annotations?.[FORWARDED_FROM_ANNOTATION] === LOOPBACK;
   return nodes.some((node) => mayServe(node) && isForwarding(node)) ? [LOOPBACK] : [];
@@ -91,8 +97,8 @@ function mayServe({ metadata, spec }: Node): boolean {
 }
 
 /**
- * Gives a Service an address of its own, as Kubernetes' service controller does with one of a cloud's load balancer. A Service gets it when
- * the first pod is behind it: until then nothing would answer. It keeps it then, until it wants none any more.
+ * Assigns an address to a Service, as Kubernetes' service controller does with a cloud's load balancer. A Service gets its address when it
+ * has its first pod, because nothing would respond before. It keeps the address until it no longer needs one.
  */
 export function planLoadBalancer(observed: ObservedService): Plan<Action> {
   const { service, range, backends } = observed;
@@ -131,7 +137,7 @@ const UPDATED: Action = {
   message: 'Updated load balancer with new hosts',
 };
 
-/** What is to be reported of the hosts that have changed. A new leader does not know what they were: it reports only that there are none. */
+/** Events about changed hosts. A new leader does not know the previous hosts, so it only reports if there are none. */
 function planHosts({ hosts, hostsBefore }: ObservedService): { reports: readonly Action[]; notes: readonly Action[] } {
   if (equalJson(hosts, hostsBefore)) return { reports: [], notes: [] };
   const updated = hostsBefore === undefined ? [] : [UPDATED];
@@ -140,7 +146,7 @@ function planHosts({ hosts, hostsBefore }: ObservedService): { reports: readonly
 
 type Choice = { readonly kind: 'address'; readonly address: string } | { readonly kind: 'none'; readonly why: string };
 
-/** The address that is asked for, else the one that it has, else the first free one. */
+/** The requested address, else the current one, else the first free one. */
 function chooseAddress({ service, taken }: ObservedService, range: AddressRange): Choice {
   const wanted = service.spec?.loadBalancerIP ?? '';
   if (wanted !== '') {
@@ -189,7 +195,7 @@ function planFinalizer(service: Service): readonly Action[] {
   return [{ kind: 'setFinalizers', service: { ...service, metadata } }];
 }
 
-/** Its own address comes first. */
+/** Writes the addresses to the status. The Service's own address is first. */
 function planAddresses(service: Service, ingress: LoadBalancerIngress[]): readonly Action[] {
   if (equalJson(service.status?.loadBalancer?.ingress ?? [], ingress)) return [];
   const loadBalancer = ingress.length === 0 ? {} : { ingress };

@@ -22,16 +22,16 @@ import {
 import { type Action, isOurs, LOCAL_PATH_CLASS, type ObservedClaim, planLocalPath, volumeNameFor } from './plan.ts';
 
 export interface LocalPathOptions {
-  /** Whether the class `local-path` is created where it is missing, as the default class, once there are nodes. */
+  /** Whether the class `local-path` is created as the default class if it is missing, once there are nodes. */
   readonly storageClass: 'create' | 'none';
 }
 
 const CLASS_KEY: ReconcileKey = { group: 'storage.k8s.io', kind: 'StorageClass', namespace: '', name: 'local-path' };
 const global = (name: string): ObjectKey => ({ namespace: '', name });
 
-/** Makes volumes of claims that ask for a folder on a node. Keys are claims, and the class. */
+/** Provisions volumes for claims that request a folder on a node. Keys are claims, and the class. */
 export function createLocalPathController({ storageClass }: LocalPathOptions): ControllerSpec {
-  // Once in a term: a class that is deleted meanwhile stays so.
+  // Once per term: a class that is deleted afterwards is not created again.
   let shipped = storageClass === 'none';
   return {
     name: 'local-path',
@@ -43,7 +43,7 @@ export function createLocalPathController({ storageClass }: LocalPathOptions): C
         return name === '' ? [] : [{ namespace, name }];
       }),
       { resource: NODES, keys: () => (shipped ? [] : [CLASS_KEY]) },
-      // Only cached: a claim names its provisioner after its class is known.
+      // Only cached: a claim names its provisioner only after its class is known.
       { resource: STORAGE_CLASSES, keys: () => [] },
     ],
     begin: () => {
@@ -86,7 +86,7 @@ async function carryOutOne(
 ): Promise<void> {
   switch (action.kind) {
     case 'createVolume':
-      // The cache may be behind: the name says for which claim it was made.
+      // The cache may be behind. An existing volume with this name was created for the same claim.
       await ignoreReasons(client.create(PERSISTENT_VOLUMES, action.volume, signal), ['AlreadyExists']);
       return;
     case 'unselectNode': {

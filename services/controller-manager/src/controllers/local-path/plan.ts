@@ -20,7 +20,7 @@ import {
 
 export type Action =
   | { readonly kind: 'createVolume'; readonly volume: PersistentVolume }
-  /** Takes the scheduler's choice back, so that it chooses again. */
+  /** Removes the scheduler's choice of node, so that it chooses again. */
   | { readonly kind: 'unselectNode'; readonly claim: PersistentVolumeClaim }
   | { readonly kind: 'growVolume'; readonly volume: PersistentVolume }
   | { readonly kind: 'updateClaimStatus'; readonly claim: PersistentVolumeClaim }
@@ -31,10 +31,10 @@ export type Action =
       readonly message: string;
     };
 
-/** A claim and what decides on it. */
+/** A claim and the objects that affect it. */
 export interface ObservedClaim {
   readonly claim: PersistentVolumeClaim;
-  /** The volume that it names, else the one that is made for it. */
+  /** The volume that it names, else the one provisioned for it. */
   readonly volume: PersistentVolume | undefined;
   readonly storageClass: StorageClass | undefined;
   /** The node that the scheduler selected. */
@@ -43,7 +43,7 @@ export interface ObservedClaim {
 
 const ACCESS_MODES = ['ReadWriteOnce', 'ReadWriteOncePod'];
 
-/** The class that claims without a class get. */
+/** The default class. */
 export const LOCAL_PATH_CLASS: StorageClass = {
   apiVersion: 'storage.k8s.io/v1',
   kind: 'StorageClass',
@@ -57,17 +57,17 @@ export const LOCAL_PATH_CLASS: StorageClass = {
   allowVolumeExpansion: true,
 };
 
-/** The name of the volume that is made for a claim, as Kubernetes' provisioners name it. */
+/** The name of the volume for a claim, as Kubernetes' provisioners name it. */
 export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
   return `pvc-${metadata.uid ?? ''}`;
 }
 
-/** Whether a claim is to get its volume here. */
+/** Whether this provisioner is responsible for the claim. */
 export function isOurs({ metadata }: PersistentVolumeClaim): boolean {
   return metadata.annotations?.[STORAGE_PROVISIONER] === LOCAL_PATH;
 }
 
-/** Makes the volume of a claim on the selected node, and lets a bound one grow as far as the claim asks. */
+/** Creates the volume of a claim on the selected node, and expands a bound one to the requested size. */
 export function planLocalPath(observed: ObservedClaim): Plan<Action> {
   const { claim, volume } = observed;
   if (!isOurs(claim)) return { actions: [] };
@@ -96,7 +96,7 @@ function planProvisioning({ claim, storageClass, node }: ObservedClaim): readonl
   ];
 }
 
-/** As the local-path provisioner refuses. */
+/** The reason for rejecting a claim, as the local-path provisioner words it. */
 function whyRefused({ spec }: PersistentVolumeClaim, node: string | undefined): string | undefined {
   if (spec?.selector !== undefined) return 'claim.Spec.Selector is not supported';
   if ((spec?.accessModes ?? []).some((mode) => !ACCESS_MODES.includes(mode)))
@@ -133,7 +133,7 @@ function newVolume(claim: PersistentVolumeClaim, storageClass: StorageClass, nod
   };
 }
 
-/** A folder has no size: the volume gets the size that the claim asks for, and then the claim shows it. */
+/** Expands a volume. A folder has no size, so the volume just gets the requested size, and then the claim shows it. */
 function planExpansion({ claim, volume }: ObservedClaim): readonly Action[] {
   if (volume?.spec?.claimRef === undefined || claim.status?.phase !== 'Bound') return [];
   if (volume.spec.claimRef.uid !== claim.metadata.uid) return [];

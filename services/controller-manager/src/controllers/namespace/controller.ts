@@ -27,13 +27,13 @@ import {
 } from '@gantry/controller-runtime';
 import { type Action, type Content, holdsOthers, type ObservedNamespace, planNamespaceDeletion } from './plan.ts';
 
-/** What a namespace can hold of built-in resources, each in one version. */
+/** The built-in namespaced resources, each in one version. */
 const CONTENT = resources.filter(
   ({ stored, storage, ...of }) => stored && storage?.group !== of.group && isContent(of),
 );
 const PODS = CONTENT.filter(({ group, resource }) => group === '' && resource === 'pods');
 
-/** Empties namespaces that are being deleted, pods first, and finalizes them when nothing is left. Keys are namespaces. */
+/** Deletes the content of namespaces that are being deleted, pods first, and finalizes empty ones. Keys are namespaces. */
 export const namespaceController: ControllerSpec = {
   name: 'namespace',
   eventSource: 'namespace-controller',
@@ -54,7 +54,7 @@ function watchContent(resource: Resource): WatchSpec {
   return { resource, keys: emptiedKeys };
 }
 
-/** An object that changes in a terminating namespace, or is deleted from it, queues the namespace. */
+/** Queues the namespace of an object that changes in, or is deleted from, a terminating namespace. */
 function emptiedKeys(object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache): readonly ObjectKey[] {
   const name = (object ?? old)?.metadata.namespace ?? '';
   const key = { namespace: '', name };
@@ -65,11 +65,11 @@ async function reconcile(key: ObjectKey, context: ControllerContext, signal: Abo
   const { cache, client, clock, served } = context;
   const cached = cache.get(NAMESPACES, key);
   if (cached?.metadata.deletionTimestamp === undefined) return {};
-  // What aggregated servers serve may have changed since the last discovery.
+  // Resources of aggregated servers may have changed since the last discovery.
   await served.refresh(signal);
   let failures: readonly string[] = [];
   let result: Result = {};
-  // The first round deletes the pods, the second everything else, the third sees what is left.
+  // The first round deletes the pods, the second everything else, the third checks what is left.
   for (let round = 0; round < 3; round++) {
     const namespace = await ignoreNotFound(client.get(NAMESPACES, key, signal));
     if (namespace === undefined) return {};
@@ -89,7 +89,7 @@ async function reconcile(key: ObjectKey, context: ControllerContext, signal: Abo
 
 type Read = Pick<ObservedNamespace, 'content' | 'unread'>;
 
-/** What is in a namespace; only its pods as long as any holds back the others. */
+/** The content of a namespace; only its pods while any of them must be deleted first. */
 async function readContent(namespace: string, context: ControllerContext, signal: AbortSignal): Promise<Read> {
   const pods = await readAll(PODS, namespace, context, signal);
   if (pods.unread.length > 0 || pods.content.some(({ objects }) => objects.some(holdsOthers))) return pods;
@@ -99,8 +99,8 @@ async function readContent(namespace: string, context: ControllerContext, signal
 }
 
 /**
- * The custom and aggregated resources of which a namespace may hold objects. Definitions are read anew: the cache may be behind
- * the namespace's deletion, before which an object of a definition that it has not seen may have been created.
+ * The custom and aggregated resources that a namespace may contain. Definitions are read from the store: the cache may be older than the
+ * namespace's deletion, and an object of an unseen definition may have been created before that.
  */
 async function servedContent(
   { client, served }: ControllerContext,
@@ -130,7 +130,7 @@ async function readAll(
       content.push({ group: of.group, resource: of.resource, objects: items });
     } catch (error) {
       signal.throwIfAborted();
-      // What is not found is not known to be absent: an apiserver may not serve a definition yet, or serve an older one.
+      // NotFound does not prove absence: an apiserver may not serve a definition yet, or an older version of it.
       if (!isReason(error, 'MethodNotAllowed')) unread.push(errorMessage(error));
     }
   };
@@ -155,7 +155,7 @@ async function execute(
         await ignoreNotFound(client.delete(of, keyOf(object), request, signal));
       } catch (error) {
         signal.throwIfAborted();
-        // Another object has the name by now; the next round finds it.
+        // A new object has the name; the next round finds it.
         if (isReason(error, 'Conflict')) break;
         failed.set(`${resource}.${group}`, errorMessage(error));
       }

@@ -7,29 +7,29 @@ import {
   TRACKING_FINALIZER,
 } from '@gantry/objects';
 
-/** What a namespace still holds of one resource, read from the store. */
+/** The objects of one resource that a namespace still contains, read from the store. */
 export interface Content {
   readonly group: string;
   readonly resource: string;
   readonly objects: readonly KubeObject[];
 }
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedNamespace {
   readonly namespace: Namespace;
   readonly content: readonly Content[];
-  /** Why some of its content could not be read. */
+  /** Why some content could not be read. */
   readonly unread: readonly string[];
   /** Group versions whose discovery failed. */
   readonly undiscovered: readonly string[];
-  /** Why some of it could not be deleted in the round before. */
+  /** Why some content could not be deleted in the previous round. */
   readonly failures: readonly string[];
 }
 
 export type Action =
   | { readonly kind: 'deleteContent'; readonly group: string; readonly resource: string; readonly object: KubeObject }
   | { readonly kind: 'updateStatus'; readonly status: NonNullable<Namespace['status']> }
-  /** Nothing is left: the namespace may go. */
+  /** The namespace is empty and may be finalized. */
   | { readonly kind: 'finalize'; readonly finalizers: readonly string[] };
 
 const LOOK_AGAIN_MS = 2000;
@@ -37,9 +37,9 @@ const LOOK_AGAIN_MS = 2000;
 export const FINALIZER = 'kubernetes';
 
 /**
- * Whether a pod holds back the deletion of everything else: not one that has ended and waits for its Job alone. A Job with a limit for
- * each index keeps a failed pod until its successor is created, which a namespace that is being deleted refuses: only the Job's own
- * deletion releases the pod. In Kubernetes such a namespace stays for ever.
+ * Whether a pod must be deleted before everything else. Not a pod that has ended and only waits for its Job: a Job with a limit per index
+ * keeps a failed pod until its successor is created, which a terminating namespace rejects, so only the deletion of the Job releases the
+ * pod. In Kubernetes, such a namespace is never deleted.
  */
 export function holdsOthers({ metadata }: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = metadata;
@@ -48,14 +48,14 @@ export function holdsOthers({ metadata }: KubeObject): boolean {
 }
 
 /**
- * Empties a namespace that is being deleted: its pods first, since what they use and what restricts them must stay while they
- * run, then everything else. The status reports what still remains.
+ * Deletes the content of a namespace that is being deleted: pods first, because objects that they use or that restrict them must exist
+ * while they run; then everything else. The status reports what remains.
  */
 export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant): Plan<Action> {
   const { namespace, content, unread, undiscovered } = observed;
   if (namespace.metadata.deletionTimestamp === undefined) return { actions: [] };
   const finalizers = namespace.spec?.finalizers ?? [];
-  // With finalizers of others alone it is still emptied.
+  // A namespace with only foreign finalizers is still emptied.
   if (finalizers.length === 0) return { actions: [] };
   const pods = content.filter(
     ({ group, resource, objects }) => group === '' && resource === 'pods' && objects.some(holdsOthers),
@@ -69,18 +69,18 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
   }
   const remaining = content.filter(({ objects }) => objects.length > 0);
   if (remaining.length === 0 && unread.length === 0 && undiscovered.length === 0) return planEnd(namespace, now);
-  // Only what is left after everything was deleted is reported: most of it goes at once.
+  // Only the rest after deleting everything is reported, because most objects are deleted at once.
   const failures = [...observed.failures, ...unread];
   if (actions.length === 0 || failures.length > 0) {
-    // As Kubernetes does: what remains is counted once the pods have gone.
+    // As in Kubernetes, the rest is counted once the pods are gone.
     const counted = pods.length > 0 ? [] : remaining;
     append(actions, planStatus(namespace, verdicts(counted, failures, undiscovered), now));
   }
-  // Another apiserver's create may have been under way when the deletion began, which causes no event here.
+  // A create at another apiserver may have been in progress when the deletion began; it causes no event here.
   return { actions, requeueAt: now + LOOK_AGAIN_MS };
 }
 
-/** Lets an empty namespace go. One that others hold says first that nothing of its content does. */
+/** Finalizes an empty namespace. If foreign finalizers hold it, first reports that none of its content does. */
 function planEnd(namespace: Namespace, now: Instant): Plan<Action> {
   const finalizers = namespace.spec?.finalizers ?? [];
   const kept = finalizers.filter((finalizer) => finalizer !== FINALIZER);
@@ -159,7 +159,7 @@ function verdicts(
   ];
 }
 
-/** In the words of Kubernetes' client library, which gives no other reason. */
+/** The condition about discovery, worded like Kubernetes' client library, which gives no other reason. */
 function discoveryVerdict(undiscovered: readonly string[]): Verdict {
   const type = 'NamespaceDeletionDiscoveryFailure';
   if (undiscovered.length === 0) {

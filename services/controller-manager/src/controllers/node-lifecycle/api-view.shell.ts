@@ -6,14 +6,14 @@ import type { Periods } from './periods.ts';
 
 /** Namespace of the nodes' Leases. */
 export const LEASE_NAMESPACE = 'kube-node-lease';
-/** An answer that takes longer than this says more about the API than about a node. */
+/** Milliseconds after which a missing response indicates a problem of the API rather than of a node. */
 export const VERIFY_MS = 1000;
-/** The Lease that shows which controller-manager leads: it is ours, and always there. */
+/** The Lease that shows which controller-manager leads: it is ours and always exists. */
 const OWN_LEASE = { namespace: 'kube-system', name: 'kube-controller-manager' };
 
 /**
- * Finds out whether heartbeats could be observed at all, while none is: by writing a Lease of our own. A read would not do:
- * a store that is out of space answers reads and takes no heartbeat.
+ * Checks whether heartbeats could be observed at all while none arrives, by writing a Lease of our own. A read is not sufficient: a store
+ * without space still serves reads but accepts no heartbeats.
  */
 export class ApiView {
   readonly #periods: Periods;
@@ -24,8 +24,8 @@ export class ApiView {
   }
 
   /**
-   * Resolves with whether agents can renew their Leases now, from evidence that is new enough for nodes with these heartbeats. Rejects
-   * with UnverifiedError when the API does not answer.
+   * Resolves with whether agents can renew their Leases now, based on evidence that is recent enough for nodes with these heartbeats.
+   * Rejects with UnverifiedError when the API does not respond.
    */
   async confirm(
     heartbeats: Heartbeats,
@@ -60,7 +60,7 @@ export class ApiView {
   }
 }
 
-/** The API could not be asked whether a node is alive. */
+/** The API did not respond to the check whether a node is alive. */
 export class UnverifiedError extends Error {
   override readonly name = 'UnverifiedError';
 }

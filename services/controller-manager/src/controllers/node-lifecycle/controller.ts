@@ -30,18 +30,18 @@ import { lookCloser, markOf, type Watched } from './silence.shell.ts';
 import { EVICTION_RATES, type EvictionRates, zoneHealths, zoneLabel, zoneOf } from './zones.ts';
 
 const RECHECK_MS = 500;
-/** How often a Node that others write meanwhile is read and planned anew at once. */
+/** How often a Node that others change meanwhile is read and planned again at once. */
 const ATTEMPTS = 5;
 
 interface NodeLifecycleOptions {
-  /** How long a node may be silent before it counts as lost, if its Lease is an agent's; see `Periods` for others. */
+  /** Milliseconds without a heartbeat until a node counts as lost, if it has an agent's Lease; see `Periods` for others. */
   readonly graceMs: number;
   /** `EVICTION_RATES` when absent. */
   readonly rates?: EvictionRates;
   readonly meter: NodeMeter;
 }
 
-/** Watches over the agents' heartbeats: a silent node is unknown, tainted, and its pods are not ready. */
+/** Monitors the agents' heartbeats. A silent node gets unknown conditions and taints, and its pods are not ready. */
 export function createNodeLifecycleController({
   graceMs,
   rates = EVICTION_RATES,
@@ -60,7 +60,7 @@ export function createNodeLifecycleController({
         metadata.namespace === LEASE_NAMESPACE ? [{ namespace: '', name: metadata.name ?? '' }] : [],
       ),
       { resource: PODS, keys: nodeOfNewPod },
-      // Only cached: its changes queue nothing.
+      // Only cached: changes queue nothing.
       { resource: NAMESPACES, keys: () => [] },
     ],
     begin: () => {
@@ -82,7 +82,7 @@ export function createNodeLifecycleController({
   };
 }
 
-/** The node that a pod is newly bound to, when it is not ready: then the pod is not ready either. */
+/** The node to which a pod is newly bound, if that node is not ready: then the pod is not ready either. */
 function nodeOfNewPod(pod: Pod | undefined, old: Pod | undefined, cache: Cache): readonly ObjectKey[] {
   const name = pod?.spec?.nodeName ?? '';
   if (name === '' || name === old?.spec?.nodeName) return [];
@@ -90,13 +90,13 @@ function nodeOfNewPod(pod: Pod | undefined, old: Pod | undefined, cache: Cache):
   return node === undefined || isReady(node) ? [] : [{ namespace: '', name }];
 }
 
-/** Whether a node gets the taint that evicts its pods. */
+/** Whether the actions add the taint that evicts a node's pods. */
 function beginsEviction(node: Node, actions: readonly Action[]): boolean {
   const taints = actions.flatMap((action) => (action.kind === 'setTaints' ? action.taints : []));
   return !isEvicting(node) && isEvicting({ ...node, spec: { ...node.spec, taints: [...taints] } });
 }
 
-/** What a term remembers. */
+/** The memory of a term. */
 interface Memory extends Watched {
   readonly evictions: Evictions;
   /** Nodes whose registration has been recorded, by name. */
@@ -126,11 +126,11 @@ async function reconcile(
     if (outcome === 'pods-changed') return { requeueAfterMs: RECHECK_MS };
     node = await ignoreNotFound(client.get(NODES, key, signal));
   }
-  // A fixed delay, not a back-off: a silent node must be noticed in time however often others write it.
+  // A fixed delay, not a back-off: a silent node must be noticed in time, however often others write it.
   if (node !== undefined) return { requeueAfterMs: RECHECK_MS };
   periods.forget(key.name);
   memory.evictions.forget(key.name);
-  // It may have been the last one that was ready.
+  // It may have been the last ready node.
   for (const other of cache.list(NODES)) if (isEvicting(other)) context.enqueue(keyOf(other));
   const removed = registered.get(key.name);
   if (removed !== undefined) {
@@ -141,7 +141,7 @@ async function reconcile(
   return {};
 }
 
-/** The node as the plan sees it; `lookInMs` is when a node that is not silent must be looked at again. */
+/** The node as input of the plan. `lookInMs` is when a node that is not silent must be reconciled again. */
 async function observe(
   memory: Memory,
   node: Node,
@@ -171,10 +171,10 @@ async function observe(
   return { observed, lookInMs: lookInMs === undefined ? undefined : Math.min(lookInMs, waitMs ?? lookInMs) };
 }
 
-/** `…-changed`: it was written by others since it was read, so the plan is out of date. */
+/** `…-changed`: others have written it since it was read, so the plan is outdated. */
 type Outcome = 'done' | 'node-changed' | 'pods-changed';
 
-/** Writes the Node, then its pods; a rejected write of the Node does not hold up the pods. */
+/** Writes the Node, then its pods. A rejected write of the Node does not delay the pods. */
 async function writeAll(
   { periods, registered }: Memory,
   node: Node,
@@ -201,14 +201,14 @@ async function writeAll(
   return 'done';
 }
 
-/** Whether the API took the write's content for wrong. With any other error it would have taken no heartbeat either. */
+/** Whether the API rejected the content of the write. With any other error, it would not have accepted a heartbeat either. */
 function isRejection(error: unknown): boolean {
   return error instanceof StatusError && error.code < 500 && error.code !== 429;
 }
 
 /**
- * Each write is conditional on the version that the one before it made, the first on the one that was planned from: taints
- * are replaced as a whole, and those that others add meanwhile must not be lost.
+ * Each write is conditional on the version from the previous write, the first one on the planned version: taints are replaced as a whole,
+ * and taints added by others meanwhile must not be lost.
  */
 async function writeNode(
   node: Node,
@@ -258,7 +258,7 @@ async function writeNode(
   }
 }
 
-/** Conditional on the version that was read: an agent that is back may have reported the pod's state anew. */
+/** Conditional on the version that was read: an agent that has returned may have reported the pod's state again. */
 async function markPodNotReady(
   { pod, ready }: Extract<Action, { kind: 'markPodNotReady' }>,
   { client, events }: ControllerContext,
@@ -271,12 +271,12 @@ async function markPodNotReady(
 }
 
 /**
- * Measures looks at nodes: each, and how long it took to look at all of them once. Each node is looked at by itself, when it
- * changes or is due, so the time of a round is the sum of its looks, without the time between them.
+ * Measures reconciles of nodes: each one, and the time for all nodes once. Each node is reconciled separately when it changes or is due, so
+ * the time of a round is the sum of its reconciles, without the time between them.
  */
 export class Rounds {
   readonly #meter: Pick<NodeMeter, 'updated' | 'updatedAll'>;
-  /** The nodes that are still to be looked at in this round; undefined before its first look. */
+  /** The nodes that are left in this round; undefined before its first reconcile. */
   #left: Set<string> | undefined;
   #seconds = 0;
 
@@ -289,7 +289,7 @@ export class Rounds {
     this.#seconds = 0;
   }
 
-  /** A node was looked at. `nodes` lists all that there are, and is called once a round. */
+  /** Records a reconcile of a node. `nodes` lists all existing nodes; it is called once per round. */
   looked(name: string, seconds: number, nodes: () => readonly Node[]): void {
     this.#meter.updated(seconds);
     this.#left ??= new Set(nodes().map(({ metadata }) => metadata.name ?? ''));

@@ -2,23 +2,23 @@ import type { Node } from '@gantry/objects';
 import { awaitsEviction, isEvicting, type ObservedNode } from './plan.ts';
 import { evictionRate, type EvictionRates, zoneHealths, zoneOf } from './zones.ts';
 
-/** What is known about a node when its pods may have to be evicted. */
+/** A node whose pods may have to be evicted. */
 interface EvictionCase {
   readonly node: Node;
   readonly heartbeat: ObservedNode['heartbeat'];
-  /** All nodes, this one included. */
+  /** All nodes, including this one. */
   readonly nodes: () => readonly Node[];
 }
 
 interface EvictionResponse {
   readonly eviction: ObservedNode['eviction'];
-  /** When to ask again; undefined when the answer stands. */
+  /** Milliseconds until the next check; undefined if the result is final. */
   readonly waitMs?: number;
-  /** No node is ready since just now: the nodes that are tainted so have to be looked at. */
+  /** No node is ready any more: nodes with the eviction taint must be reconciled. */
   readonly stopsOthers: boolean;
 }
 
-/** The state of a zone may change at any time, so an answer that is not final holds no longer. */
+/** The interval of checks while a result is not final, because the state of a zone may change at any time. */
 const RECHECK_MS = 500;
 
 /** Decides whether the pods of a lost node are evicted now: by the health of its zone and of all zones, and their rates. */
@@ -40,7 +40,7 @@ export class Evictions {
     this.#limiter.forget(name);
   }
 
-  /** Costs nothing for a node that is well; counts all nodes for any other. */
+  /** Decides about a node. Cheap for a healthy node; counts all nodes for any other. */
   ask({ node, heartbeat, nodes }: EvictionCase, nowMs: number): EvictionResponse {
     const { name = '' } = node.metadata;
     const awaits = awaitsEviction(node, heartbeat);
@@ -68,10 +68,10 @@ export function isReady({ status }: Node): boolean {
   return status?.conditions?.some(({ type, status: of }) => type === 'Ready' && of === 'True') ?? false;
 }
 
-/** One token for each zone that comes again at the zone's rate, as Kubernetes' limiter with a burst of 1. */
+/** One token per zone, which is refilled at the zone's rate, like Kubernetes' limiter with a burst of 1. */
 export class EvictionLimiter {
   readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
-  /** Nodes whose eviction was allowed: a write that fails may be repeated. */
+  /** Nodes whose eviction was allowed: a failed write may be repeated without a new token. */
   readonly #allowed = new Set<string>();
 
   reset(): void {
@@ -79,12 +79,12 @@ export class EvictionLimiter {
     this.#allowed.clear();
   }
 
-  /** The node is ready or gone: its next eviction needs a token again. */
+  /** Call it when the node is ready or gone: its next eviction needs a token again. */
   forget(node: string): void {
     this.#allowed.delete(node);
   }
 
-  /** How many ms the eviction of a node must wait at `perSecond` nodes of its zone; 0 allows it now. Infinity at a rate of 0. */
+  /** Milliseconds that the eviction of a node must wait at `perSecond` nodes of its zone; 0 if allowed now, Infinity at a rate of 0. */
   waitMs(node: string, zone: string, perSecond: number, nowMs: number): number {
     if (this.#allowed.has(node)) return 0;
     const known = this.#buckets.get(zone) ?? { tokens: 1, atMs: nowMs };

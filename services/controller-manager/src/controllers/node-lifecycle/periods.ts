@@ -1,16 +1,16 @@
 import type { Lease, Node } from '@gantry/objects';
 import { Heartbeats } from './heartbeats.ts';
 
-/** How long the Lease of an agent lasts that has not been given another interval. */
+/** The duration of an agent's Lease with the default interval. */
 const AGENT_LEASE_SECONDS = 4;
-/** Kubernetes' default grace (`--node-monitor-grace-period`): a kubelet renews every 10 s a Lease of 40 s. */
+/** Kubernetes' default grace period (`--node-monitor-grace-period`): a kubelet renews its Lease of 40 s every 10 s. */
 const KUBERNETES_GRACE_MS = 50_000;
-/** Kubernetes' time for a node without any status. It has no pods yet, so there is no reason for less. */
+/** Kubernetes' grace period for a node without any status. It has no pods yet, so a shorter one is not needed. */
 const STARTUP_GRACE_MS = 60_000;
 
 /**
- * How long nodes may be silent: by whether their Lease is renewed as often as an agent's. A node without a Lease, and one whose
- * Lease lasts longer, as a kubelet's does, get Kubernetes' grace.
+ * How long nodes may be silent, depending on whether their Lease is renewed as often as an agent's. A node without a Lease, or with a
+ * longer one such as a kubelet's, gets Kubernetes' grace period.
  */
 export class Periods {
   readonly #graceMs: number;
@@ -18,7 +18,7 @@ export class Periods {
   readonly #seldom: Heartbeats;
   readonly #starting: Heartbeats;
 
-  /** `graceMs` is the grace of agents; others get no less. */
+  /** `graceMs` is the grace period of agents; others get at least that. */
   constructor(graceMs: number) {
     this.#graceMs = graceMs;
     this.#frequent = new Heartbeats(graceMs);
@@ -26,7 +26,7 @@ export class Periods {
     this.#starting = new Heartbeats(Math.max(graceMs, STARTUP_GRACE_MS));
   }
 
-  /** The heartbeats of nodes like this one. It is forgotten among the others. */
+  /** The heartbeats of nodes like this one. Removes the node from the other ones. */
   of(node: Node, lease: Lease | undefined): Heartbeats {
     const own = this.#choose(node, lease);
     for (const other of this.#all()) if (other !== own) other.forget(node.metadata.name ?? '');
@@ -42,12 +42,12 @@ export class Periods {
     for (const heartbeats of this.#all()) heartbeats.forget(node);
   }
 
-  /** The API stores heartbeats and reports them. */
+  /** Records evidence that the API stores and reports heartbeats. */
   viewed(nowMs: number): void {
     for (const heartbeats of this.#all()) heartbeats.viewed(nowMs);
   }
 
-  /** No heartbeat can be stored now. */
+  /** Records that no heartbeat can be stored now. */
   interrupted(): void {
     for (const heartbeats of this.#all()) heartbeats.interrupted();
   }

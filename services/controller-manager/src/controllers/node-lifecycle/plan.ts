@@ -19,27 +19,27 @@ import {
   UNSCHEDULABLE_TAINT,
 } from '@gantry/objects';
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedNode {
   readonly node: Node;
   /** The pods that are bound to it. */
   readonly pods: readonly Pod[];
-  /** Whether its agent has been heard of lately; 'silent' is verified, not guessed. */
+  /** Whether its agent has sent a heartbeat recently; 'silent' is verified. */
   readonly heartbeat: 'heard' | 'silent';
   /**
-   * Whether the node may get the taint that evicts its pods. `delayed`: not yet, as evictions of its zone are limited; one that
-   * it has stays. `stopped`: no node is ready, and pods could not run elsewhere, so it loses the one that it has.
+   * Whether the node may get the taint that evicts its pods. `delayed`: not yet, because evictions in its zone are rate-limited; an
+   * existing taint stays. `stopped`: no node is ready, so pods could not run elsewhere; an existing taint is removed.
    */
   readonly eviction: 'allowed' | 'delayed' | 'stopped';
-  /** When to ask again whether it may; undefined when no answer is awaited. */
+  /** When to check again whether it may; undefined if no result is pending. */
   readonly askAgainAt?: Instant | undefined;
-  /** Whether this term has recorded the node's registration, as Kubernetes does for each node and leader. */
+  /** Whether this term has recorded the node's registration; as in Kubernetes, once per node and leader. */
   readonly registration: 'new' | 'recorded';
 }
 
 export type Action =
   | { readonly kind: 'updateStatus'; readonly conditions: readonly NodeCondition[] }
-  /** All taints that the node shall have. */
+  /** All taints that the node should have. */
   | { readonly kind: 'setTaints'; readonly taints: readonly Taint[] }
   | { readonly kind: 'annotate'; readonly annotations: Readonly<Record<string, string>> }
   | { readonly kind: 'label'; readonly labels: Readonly<Record<string, string>> }
@@ -48,16 +48,16 @@ export type Action =
   | { readonly kind: 'recordNotReady' }
   | { readonly kind: 'recordRegistered' };
 
-/** Labels that older clients select by follow the stable ones. */
+/** Labels for older clients are copied from the stable ones. */
 const LABEL_PAIRS = [
   [OS_LABEL, BETA_OS_LABEL],
   [ARCH_LABEL, BETA_ARCH_LABEL],
 ] as const;
 
-/** Conditions that an agent reports; unknown while it is silent. */
+/** Conditions that an agent reports; Unknown while it is silent. */
 const REPORTED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
-/** Taints that stand for a condition with this status. */
+/** Taints for conditions with these statuses. */
 const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
   { type: 'Ready', status: 'False', key: NOT_READY_TAINT },
   { type: 'Ready', status: 'Unknown', key: UNREACHABLE_TAINT },
@@ -70,8 +70,8 @@ const OWN_NO_SCHEDULE: ReadonlySet<string> = new Set([...CONDITION_TAINTS.map(({
 const OWN_NO_EXECUTE: ReadonlySet<string> = new Set([NOT_READY_TAINT, UNREACHABLE_TAINT]);
 
 /**
- * Keeps a node's conditions and taints in step with its heartbeat, and its pods not ready while the node is unknown. Each
- * action presumes those before it: taints follow the conditions, and the event follows the status.
+ * Updates a node's conditions and taints by its heartbeat, and sets its pods to not ready while the node is unknown. Each action assumes
+ * the previous ones: taints follow the conditions, and the Event follows the status.
  */
 export function planNode(observed: ObservedNode, now: Instant): Plan<Action> {
   const { node } = observed;
@@ -95,7 +95,7 @@ export function planNode(observed: ObservedNode, now: Instant): Plan<Action> {
   return { actions, requeueAt: observed.askAgainAt };
 }
 
-/** Whether the node's pods are to be evicted, now or when the zone allows it: it is not ready, and not tainted so yet. */
+/** Whether the node's pods are to be evicted, now or when the zone allows it: it is not ready and does not have the taint yet. */
 export function awaitsEviction(node: Node, heartbeat: ObservedNode['heartbeat']): boolean {
   const ready = heartbeat === 'silent' ? 'Unknown' : statusOf(node.status?.conditions ?? [], 'Ready');
   return (ready === 'False' || ready === 'Unknown') && !isEvicting(node);
@@ -106,7 +106,7 @@ export function isEvicting(node: Node): boolean {
   return (node.spec?.taints ?? []).some(({ key, effect }) => effect === 'NoExecute' && OWN_NO_EXECUTE.has(key ?? ''));
 }
 
-/** The conditions of a silent node are unknown; those of any other are its agent's. The same list when nothing changes. */
+/** The conditions of a silent node are Unknown; other nodes keep those of their agent. Returns the same list if nothing changes. */
 function conditionsOf(
   { node, heartbeat }: ObservedNode,
   current: readonly NodeCondition[],
@@ -140,7 +140,7 @@ function conditionsOf(
   ];
 }
 
-/** The taints that the node should have; undefined when it has them. Taints of others stay. */
+/** The taints that the node should have; undefined if it has them already. Taints of others stay. */
 function taintsOf(
   node: Node,
   conditions: readonly NodeCondition[],
@@ -166,7 +166,7 @@ function wantedTaints(
   );
   if (node.spec?.unschedulable === true) keys.push(UNSCHEDULABLE_TAINT);
   const noSchedule = keys.map((key) => ({ key, effect: 'NoSchedule' }));
-  // A node that is tainted as unreachable and turns out to be not ready, or the reverse, changes its taint without a delay.
+  // A node that changes between unreachable and not ready changes its taint without delay.
   const mayEvict = eviction === 'allowed' || (eviction === 'delayed' && isEvicting(node));
   const noExecute = mayEvict
     ? keys.filter((key) => OWN_NO_EXECUTE.has(key)).map((key) => ({ key, effect: 'NoExecute' }))

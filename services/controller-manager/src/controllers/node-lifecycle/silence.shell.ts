@@ -13,8 +13,8 @@ export interface Watched {
 }
 
 /**
- * How long a quiet node may stay so: only time in which its heartbeat could have been observed counts, and before it is
- * silent its Lease is read from the store.
+ * How long a quiet node may stay quiet. Only time in which its heartbeat could have been observed counts. Before the node counts as silent,
+ * its Lease is read from the store.
  */
 export async function lookCloser(
   { periods, view }: Watched,
@@ -30,7 +30,7 @@ export async function lookCloser(
   return leftMs > 0 ? leftMs : await verifySilence(periods, node, context, signal);
 }
 
-/** Changes with every heartbeat: the Lease's renewal, or the status that the agent writes. */
+/** A text that changes with every heartbeat: the Lease's renewal, or the status that the agent writes. */
 export function markOf(node: Node, lease: Lease | undefined): string {
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   return `${lease?.spec?.renewTime ?? ''} ${stageOf(node)} ${ready?.lastHeartbeatTime ?? ''}`;

@@ -1,20 +1,20 @@
 import { BETA_REGION_LABEL, BETA_ZONE_LABEL, type Node, REGION_LABEL, ZONE_LABEL } from '@gantry/objects';
 
-/** How fast nodes that are not ready are given the taint that evicts their pods. */
+/** How fast unready nodes get the taint that evicts their pods. */
 export interface EvictionRates {
-  /** Nodes per second and zone, in a zone that is well or lost as a whole. */
+  /** Nodes per second and zone, in a zone that is healthy or completely lost. */
   readonly perSecond: number;
-  /** Nodes per second in a large zone of which much is lost; in a small one it is none. */
+  /** Nodes per second in a large zone that is partially lost; in a small one none. */
   readonly secondaryPerSecond: number;
-  /** The share of a zone's nodes, 0 to 1, from which on much is lost. */
+  /** The share of unready nodes, 0 to 1, at which a zone is partially lost. */
   readonly unhealthyShare: number;
   /** Zones with more nodes are large. */
   readonly largeZoneNodes: number;
 }
 
 /**
- * Kubernetes' thresholds, and ten times its rates (0.1 and 0.01 per second): a silent node counts as lost after a tenth of
- * Kubernetes' time as well.
+ * Kubernetes' thresholds, and ten times its rates (0.1 and 0.01 per second), because a silent node also counts as lost after a tenth of
+ * Kubernetes' time.
  */
 export const EVICTION_RATES: EvictionRates = {
   perSecond: 1,
@@ -23,9 +23,9 @@ export const EVICTION_RATES: EvictionRates = {
   largeZoneNodes: 50,
 };
 
-/** Nodes with it do not count when a zone's health is judged. */
+/** Nodes with this label do not count for the health of a zone. */
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
-/** A zone with fewer nodes that are not ready is well, whatever their share. */
+/** A zone with fewer unready nodes is healthy, whatever their share. */
 const MIN_UNHEALTHY = 3;
 
 export interface ZoneHealth {
@@ -33,10 +33,10 @@ export interface ZoneHealth {
   readonly notReady: number;
 }
 
-/** `full`: no node is ready. `partial`: much of the zone is lost. */
+/** `full`: no node is ready. `partial`: a large part of the zone is lost. */
 export type ZoneState = 'normal' | 'partial' | 'full';
 
-/** Identifies a node's zone: its region and zone by their labels, '' when it has neither. */
+/** A unique text for a node's zone, from its region and zone labels; '' if it has neither. */
 export function zoneOf({ metadata: { labels = {} } }: Node): string {
   const region = labels[BETA_REGION_LABEL] ?? labels[REGION_LABEL] ?? '';
   const zone = labels[BETA_ZONE_LABEL] ?? labels[ZONE_LABEL] ?? '';
@@ -67,7 +67,7 @@ export function zoneState({ ready, notReady }: ZoneHealth, { unhealthyShare }: E
   return notReady >= MIN_UNHEALTHY && notReady / (ready + notReady) >= unhealthyShare ? 'partial' : 'normal';
 }
 
-/** Whether nodes of a zone may be tainted, and how many per second; undefined when every zone is lost: then none is evicted. */
+/** The number of nodes of a zone that may be tainted per second; undefined if every zone is lost, when none is evicted. */
 export function evictionRate(
   zone: string,
   healths: ReadonlyMap<string, ZoneHealth>,

@@ -3,7 +3,7 @@ import { carryOut, type ControllerSpec } from '@gantry/controller-runtime';
 import { keyOf, NODE_TTL_ANNOTATION, NODES } from '@gantry/objects';
 import { type Action, planTtl, stepOf } from './plan.ts';
 
-/** Tells agents by an annotation of their nodes how long they may keep what they have read. Keys are nodes. */
+/** Sets an annotation on nodes that tells agents how long they may cache objects. Keys are nodes. */
 export function createNodeTtlController(): ControllerSpec {
   let step = 0;
   return {
@@ -11,7 +11,7 @@ export function createNodeTtlController(): ControllerSpec {
     eventSource: 'ttl-controller',
     watches: [
       {
-        // A node that is gone may change the size of the cluster.
+        // A deleted node may change the size class of the cluster.
         resource: NODES,
         keys: (node, old) => {
           const of = node ?? old;

@@ -1,11 +1,11 @@
 import type { Plan } from '@gantry/base';
 import { type Node, NODE_TTL_ANNOTATION } from '@gantry/objects';
 
-/** How long, in seconds, a node's agent may keep ConfigMaps and Secrets that it has read. */
+/** Seconds for which a node's agent may cache ConfigMaps and Secrets. */
 
 export type Action = { readonly kind: 'annotate'; readonly ttlSeconds: number };
 
-/** Sizes of clusters, as in Kubernetes. They overlap, so that a cluster between two does not change all the time. */
+/** Size classes of clusters, as in Kubernetes. They overlap, so that a cluster near a limit does not change its class all the time. */
 const STEPS = [
   { min: 0, max: 100, ttlSeconds: 0 },
   { min: 90, max: 500, ttlSeconds: 15 },
@@ -14,7 +14,7 @@ const STEPS = [
   { min: 1800, max: Infinity, ttlSeconds: 300 },
 ] as const;
 
-/** The step of a cluster of this many nodes that was at `step` before: an index for `planTtl`. */
+/** The size class of a cluster with this many nodes whose previous class was `step`: an index for `planTtl`. */
 export function stepOf(nodes: number, step: number): number {
   let now = step;
   while (now < STEPS.length - 1 && nodes > (STEPS[now]?.max ?? 0)) now++;
@@ -22,7 +22,7 @@ export function stepOf(nodes: number, step: number): number {
   return now;
 }
 
-/** Every node has the annotation that belongs to the size of the cluster. */
+/** Every node gets the annotation for the cluster's size class. */
 export function planTtl(node: Node | undefined, step: number): Plan<Action> {
   const { ttlSeconds } = STEPS[step] ?? STEPS[0];
   if (node === undefined) return { actions: [] };

@@ -10,7 +10,7 @@ interface NodeIpamOptions {
   readonly meter: RangeMeter;
 }
 
-/** A Node that wants a range, and with one that gives its range back those that may wait for it. */
+/** Queues a Node that needs a range. If a deleted Node releases a range, also those that may wait for it. */
 const watchNodes = ({ ranges, meter }: NodeIpamOptions): WatchSpec<Node> => ({
   resource: NODES,
   keys: (node, old, cache) => {
@@ -22,14 +22,14 @@ const watchNodes = ({ ranges, meter }: NodeIpamOptions): WatchSpec<Node> => ({
   },
 });
 
-/** Writes the range of each host's network of pods to its Nodes. Keys are Nodes. */
+/** Writes the range of each host's pod network to its Nodes. Keys are Nodes. */
 export function createNodeIpamController(options: NodeIpamOptions): ControllerSpec {
   const { ranges, meter } = options;
   const given = new GivenRanges();
   return {
     name: 'nodeipam',
     eventSource: 'cidrAllocator',
-    // One by one: two hosts could take the same range.
+    // One at a time: otherwise two hosts could get the same range.
     workers: 1,
     watches: [watchNodes(options)],
     begin: () => given.clear(),
@@ -46,7 +46,7 @@ export function createNodeIpamController(options: NodeIpamOptions): ControllerSp
         }
         const { uid } = node.metadata;
         const spec = { podCIDR: action.cidr, podCIDRs: [action.cidr] };
-        // What is not known to be written counts as given: the next host gets another.
+        // A range counts as assigned even if the write's outcome is unknown, so the next host gets another one.
         given.note({ ...node, spec: { ...node.spec, ...spec } });
         await ignoreNotFound(client.patch(NODES, key, { merge: { metadata: { uid }, spec } }, signal));
         meter.allocated(ranges.clusterCidr, action.tries);
@@ -56,7 +56,7 @@ export function createNodeIpamController(options: NodeIpamOptions): ControllerSp
   };
 }
 
-/** What a Node's range is decided by. */
+/** The facts that determine a Node's range. */
 function factsOf(node: Node | undefined): object {
   return node === undefined
     ? {}
@@ -71,8 +71,8 @@ function waiting(cache: Cache, ranges: NodeRanges): readonly ReconcileKey[] {
 }
 
 /**
- * Ranges that this term has written, until the cache shows them: two hosts that join at the same moment never get the same. An earlier
- * leader's are in the cache when a term begins, and its later writes fail.
+ * Ranges that this term has written, until the cache shows them: so two hosts that join simultaneously never get the same one. Ranges of
+ * earlier leaders are in the cache when a term begins; later writes of those leaders fail.
  */
 export class GivenRanges {
   /** By the uid of the Node. */
@@ -86,7 +86,7 @@ export class GivenRanges {
     this.#given.set(node.metadata.uid ?? '', { engine: engineOf(node), ranges: rangesOf(node) });
   }
 
-  /** The ranges of all Nodes, by their engines, by what the cache shows and what it does not yet. */
+  /** The ranges of all Nodes by engine: those in the cache, and those that the cache does not show yet. */
   assigned(nodes: readonly Node[]): ReadonlyMap<string, ReadonlySet<string>> {
     const waiting = new Set(
       nodes.filter((node) => rangesOf(node).length === 0).map(({ metadata }) => metadata.uid ?? ''),

@@ -2,15 +2,15 @@ import { type AddressRange, formatIpv4, isWithin, parseIpv4Range } from '@gantry
 
 /** The ranges that a cluster has for the pods of its hosts. */
 export interface RangeSettings {
-  /** The range that all are part of. */
+  /** The range that contains all host ranges. */
   readonly clusterCidr: string;
-  /** The range of the first host: all hosts have as many addresses. */
+  /** The range of the first host; all host ranges have this size. */
   readonly podCidr: string;
-  /** Ranges that are no pods': the control network's and that of Services. */
+  /** Ranges that are not for pods: the control network and the Service range. */
   readonly reserved: readonly string[];
 }
 
-/** A setting that cannot be. */
+/** An invalid setting. */
 export class NodeRangeError extends Error {
   override readonly name = 'NodeRangeError';
   readonly setting: 'clusterCidr' | 'podCidr';
@@ -21,20 +21,20 @@ export class NodeRangeError extends Error {
   }
 }
 
-/** As in Kubernetes, a range of 16 more bits: 65,536 hosts. */
+/** As in Kubernetes, the cluster range has at most 16 bits more than a host range: 65,536 hosts. */
 const MAX_BITS = 16;
 
-/** The cluster's range, of which all hosts get parts of one size. */
+/** The cluster range, divided into host ranges of equal size. */
 export class NodeRanges {
   readonly clusterCidr: string;
-  /** How many hosts there can be. */
+  /** The maximum number of hosts. */
   readonly size: number;
   readonly #podCidr: string;
   readonly #cluster: AddressRange;
   readonly #prefix: number;
   readonly #reserved: readonly AddressRange[];
 
-  /** NodeRangeError where the settings contradict each other. */
+  /** Throws NodeRangeError if the settings contradict each other. */
   constructor({ clusterCidr, podCidr, reserved }: RangeSettings) {
     const cluster = parseIpv4Range(clusterCidr);
     const first = parseIpv4Range(podCidr);
@@ -54,14 +54,14 @@ export class NodeRanges {
     this.size = [...this.#all()].length;
   }
 
-  /** The host's range that an address is part of; undefined for one that is in none. */
+  /** The host range that contains an address; undefined if there is none. */
   containing(address: string): string | undefined {
     if (!isWithin(this.#cluster, address)) return undefined;
     const cidr = this.#format(rangeOf(`${address}/${this.#prefix}`).first);
     return this.#isReserved(rangeOf(cidr)) ? undefined : cidr;
   }
 
-  /** The first range for a further host that no host has, and how many were tried before it. */
+  /** The first free range for another host, and the number of ranges tried before it. */
   free(taken: ReadonlySet<string>): { readonly cidr: string; readonly tries: number } | undefined {
     const used = [...taken].map(rangeOf);
     let tries = 0;
@@ -92,7 +92,7 @@ function prefixOf(cidr: string): number {
   return Number(cidr.split('/')[1]);
 }
 
-/** An empty range for what is none: other programs may write others into Nodes. */
+/** Parses a range. Empty for other texts, because other programs may write them into Nodes. */
 function rangeOf(cidr: string): AddressRange {
   return parseIpv4Range(cidr) ?? { first: 1, last: 0 };
 }

@@ -14,16 +14,16 @@ export type Action =
 export interface ObservedNode {
   readonly node: Node;
   readonly ranges: NodeRanges;
-  /** The ranges that Nodes have, by the engine that they run on; this Node's is not among them. */
+  /** The ranges of other Nodes, by engine. */
   readonly assigned: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** The engine that a Node runs on; '' for a Node of no agent of ours. */
+/** The engine of a Node; '' for a Node without one of our agents. */
 export function engineOf({ metadata }: Node): string {
   return metadata.labels?.[ENGINE_LABEL] ?? '';
 }
 
-/** The ranges that a Node has; none before they are assigned. */
+/** The ranges of a Node; none before they are assigned. */
 export function rangesOf({ spec }: Node): readonly string[] {
   return spec?.podCIDRs ?? (spec?.podCIDR === undefined || spec.podCIDR === '' ? [] : [spec.podCIDR]);
 }
@@ -33,8 +33,8 @@ export function addressOf({ status }: Node): string {
 }
 
 /**
- * Whether a Node is to get a range: one of an engine, which has none yet. A Node whose address is in none of the cluster's ranges has a
- * network that the cluster does not know.
+ * Whether a Node should get a range: it has an engine and no range yet. A Node whose address is in no host range belongs to a network that
+ * the cluster does not know.
  */
 export function wantsRange(node: Node, ranges: NodeRanges): boolean {
   if (node.metadata.deletionTimestamp !== undefined || engineOf(node) === '' || rangesOf(node).length > 0) return false;
@@ -43,9 +43,9 @@ export function wantsRange(node: Node, ranges: NodeRanges): boolean {
 }
 
 /**
- * The range of a Node is that of its host's network of pods, and all Nodes of a host have the same. A Node that has an address already is in
- * a network: the range that the address is part of is its own. One without an address is of a host that joins, which makes its network in
- * the range that it gets here. A range is given once and never taken back: it goes with the Nodes of its host.
+ * Assigns a Node the range of its host's pod network, which all Nodes of a host share. A Node with an address belongs to an existing
+ * network: it gets the range that contains the address. A Node without an address belongs to a joining host, which creates its network in
+ * the range assigned here. A range is never changed; it is released with the Nodes of its host.
  */
 export function planRange({ node, ranges, assigned }: ObservedNode): Plan<Action> {
   if (!wantsRange(node, ranges)) return { actions: [] };
@@ -67,7 +67,7 @@ function planPlace(node: Node, cidr: string, others: ReadonlySet<string>): Actio
   return failure(node, 'CIDRAssignmentFailed', why);
 }
 
-/** With the reasons and the beginning of the message that Kubernetes' range allocator has. */
+/** An Event with the reasons and the start of the message of Kubernetes' range allocator. */
 function failure({ metadata }: Node, reason: 'CIDRNotAvailable' | 'CIDRAssignmentFailed', why: string): Action {
   return { kind: 'event', reason, message: `Node ${metadata.name ?? ''} status is now: ${reason}: ${why}` };
 }

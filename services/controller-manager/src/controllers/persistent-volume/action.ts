@@ -1,6 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '@gantry/objects';
 
-/** One write of a whole object or status. Each depends on the ones before it; a rejected one ends the plan. */
+/** One write of a whole object or status. Each depends on the previous ones; a rejected write ends the plan. */
 export type Write =
   | { readonly kind: 'updateVolume' | 'updateVolumeStatus'; readonly volume: PersistentVolume }
   | { readonly kind: 'updateClaim' | 'updateClaimStatus'; readonly claim: PersistentVolumeClaim };
@@ -8,14 +8,14 @@ export type Write =
 export type Action =
   | Write
   | { readonly kind: 'deleteVolume'; readonly volume: PersistentVolume }
-  /** The pod that empties a volume. */
+  /** Creates the pod that empties a volume. */
   | { readonly kind: 'createRecycler'; readonly volume: PersistentVolume; readonly pod: Pod }
   | { readonly kind: 'deleteRecycler'; readonly pod: Pod }
-  /** The next attempt to empty the volume is not made at once. */
+  /** Delays the next attempt to empty the volume. */
   | { readonly kind: 'delayRecycler'; readonly volume: PersistentVolume }
   /** The volume has been emptied. */
   | { readonly kind: 'forgetRecycler'; readonly volume: PersistentVolume }
-  /** An Event, after what is before it has been written. */
+  /** An Event, recorded after the previous actions have been written. */
   | {
       readonly kind: 'event';
       readonly about: PersistentVolume | PersistentVolumeClaim;

@@ -10,12 +10,12 @@ import {
 } from '@gantry/objects';
 import type { Write } from './action.ts';
 
-/** On volumes whose file system is yet to grow: the size that it has. */
+/** On volumes whose file system has not been expanded yet: its current size. */
 const PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 
 /**
- * Writes that complete a binding, of those that are still missing: the volume's reference, its phase, the claim's reference, its
- * status. After any of them a later plan yields the rest.
+ * The missing writes of a binding, in order: the volume's reference, its phase, the claim's reference, its status. After any of them, a
+ * later plan yields the rest.
  */
 export function planBinding(volume: PersistentVolume, claim: PersistentVolumeClaim): readonly Write[] {
   const bound = boundVolume(volume, claim);
@@ -28,7 +28,7 @@ export function planBinding(volume: PersistentVolume, claim: PersistentVolumeCla
   ];
 }
 
-/** Takes back the volume's side of a binding. The reference of a volume that its creator reserved keeps the claim's name. */
+/** Removes the volume's side of a binding. A volume that its creator reserved keeps the claim's name in its reference. */
 export function planUnbinding(volume: PersistentVolume): readonly Write[] {
   const { claimRef, ...spec } = volume.spec ?? {};
   const { [BOUND_BY_CONTROLLER]: byController, ...annotations } = volume.metadata.annotations ?? {};
@@ -40,7 +40,7 @@ export function planUnbinding(volume: PersistentVolume): readonly Write[] {
   return [{ kind: 'updateVolume', volume: unbound }, ...planPhase(unbound, 'Available')];
 }
 
-/** Writes the phase of a volume where it is another. */
+/** Writes the phase of a volume if it differs. */
 export function planPhase(volume: PersistentVolume, phase: string, message?: string): readonly Write[] {
   if (volume.status?.phase === phase) return [];
   const { message: _, ...status } = volume.status ?? {};
@@ -49,8 +49,8 @@ export function planPhase(volume: PersistentVolume, phase: string, message?: str
 }
 
 /**
- * Writes the status of a claim where it is another. A bound one shows what its volume has; its capacity only from the moment of
- * binding on: later differences are of those who resize volumes.
+ * Writes the status of a claim if it differs. A bound claim shows the data of its volume; its capacity is only set at binding, because
+ * later differences come from resizing.
  */
 export function planClaimStatus(
   claim: PersistentVolumeClaim,
@@ -110,7 +110,7 @@ function boundClaim(claim: PersistentVolumeClaim, volume: PersistentVolume): Per
   return withAnnotation(named, BIND_COMPLETED);
 }
 
-/** The object with the annotation; the same object when it has it. */
+/** The object with the annotation; the same object if it already has it. */
 function withAnnotation<T extends PersistentVolume | PersistentVolumeClaim>(object: T, annotation: string): T {
   const { annotations } = object.metadata;
   if (annotations?.[annotation] !== undefined) return object;

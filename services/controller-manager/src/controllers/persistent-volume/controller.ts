@@ -27,8 +27,8 @@ import { needsRecycler } from './reclaim.ts';
 import { Recyclers, RETRY_MS } from './recycler.shell.ts';
 
 /**
- * Binds claims to volumes and reclaims volumes whose claims are gone. Keys are volumes and claims. One worker: two claims that
- * are decided on at once could choose the same volume.
+ * Binds claims to volumes and reclaims volumes whose claims are gone. Keys are volumes and claims. One worker: otherwise two claims could
+ * choose the same volume.
  */
 export function createPersistentVolumeController(meter: VolumeMeter): ControllerSpec {
   const known = new KnownObjects();
@@ -62,13 +62,13 @@ export function createPersistentVolumeController(meter: VolumeMeter): Controller
       }));
       const work =
         key.kind === 'PersistentVolumeClaim' ? bindClaim(formatKey(key), shell) : keepVolume(key.name, shell);
-      // The event of what is gone queues the other side of its binding.
+      // The event of the deleted object queues the other side of its binding.
       return (await ignoreReasons(work, ['NotFound'])) ?? {};
     },
   };
 }
 
-/** What a reconcile works with. */
+/** The context of a reconcile. */
 interface Shell {
   readonly known: KnownObjects;
   readonly recyclers: Recyclers;
@@ -94,7 +94,7 @@ async function bindClaim(key: string, shell: Shell): Promise<Result> {
   return done;
 }
 
-/** The provisioner that is asked for a volume by these actions. */
+/** The provisioner from which these actions request a volume. */
 function provisionerIn(actions: readonly Action[], storageClass: StorageClass | undefined): string | undefined {
   const isAsked = actions.some((action) => action.kind === 'event' && action.reason === 'ExternalProvisioning');
   return isAsked ? storageClass?.provisioner : undefined;
@@ -104,7 +104,7 @@ function isBinding(action: Action): boolean {
   return action.kind === 'updateClaimStatus' && action.claim.status?.phase === 'Bound';
 }
 
-/** Counts a failure as one of the operation under way. What is gone meanwhile is none. */
+/** Counts a failure for the operation in progress. An object deleted meanwhile is not a failure. */
 async function measured<T>(id: string, work: Promise<T>, { operations }: Shell): Promise<T> {
   try {
     return await work;
@@ -139,7 +139,7 @@ async function keepVolume(name: string, shell: Shell): Promise<Result> {
   return plan.requeueAt === undefined ? done : resultOf(plan, clock);
 }
 
-/** Whether a volume's claim is gone, and the volume is to go with it. */
+/** Whether a volume's claim is gone and the volume is to be deleted. */
 function isToBeDeleted({ volume: { spec }, claim }: ObservedVolume): boolean {
   return claim === undefined && (spec?.claimRef?.uid ?? '') !== '' && spec?.persistentVolumeReclaimPolicy === 'Delete';
 }
@@ -163,14 +163,14 @@ async function observeVolume(volume: PersistentVolume, shell: Shell): Promise<Ob
   if ((volume.spec?.claimRef?.uid ?? '') === '') return { volume, claim: undefined, users: [] };
   const key = claimKeyOf(volume);
   const claim = await findClaim(volume, parseKey(key), shell);
-  // Another claim of the name has another volume: its pods are not this one's.
+  // If another claim has the name, it has another volume: its pods do not use this one.
   const users = known.claims.get(key) === undefined ? known.pods.in('claim', key).filter((pod) => !hasEnded(pod)) : [];
   const observed = { volume, claim, users: users.map((pod) => formatKey(keyOf(pod))).sort() };
   if (claim !== undefined || !needsRecycler(volume)) return observed;
   return { ...observed, recycler: await recyclers.observe(volume, context, signal) };
 }
 
-/** The claim of a volume's reference. Before its absence releases the volume, the store is asked: the cache may be behind. */
+/** The claim in a volume's reference. The store is read before a missing claim releases the volume, because the cache may be behind. */
 async function findClaim(
   { spec, status }: PersistentVolume,
   key: ObjectKey,
@@ -184,7 +184,7 @@ async function findClaim(
   return isWanted(stored) ? stored : undefined;
 }
 
-/** Carries out actions in order. A write after another one of the same object builds on its version. */
+/** Executes actions in order. A second write of an object uses the version from the first. */
 async function carryOutAll(actions: readonly Action[], shell: Shell): Promise<Result> {
   const versions = new Map<string, string>();
   for (const action of actions) await carryOutOne(action, versions, shell);
@@ -263,10 +263,10 @@ interface Begun extends VolumeOperation {
   readonly atMs: number;
 }
 
-/** Which volumes are being provisioned and deleted, and since when: an operation ends in a later reconcile, or is begun again. */
+/** The volumes that are being provisioned or deleted, and since when. An operation ends in a later reconcile. */
 class VolumeOperations {
   readonly #meter: VolumeMeter;
-  /** By the key of a claim that is provisioned for, or the name of a volume that is deleted. */
+  /** By the key of a claim that is being provisioned, or the name of a volume that is being deleted. */
   readonly #begun = new Map<string, Begun>();
 
   constructor(meter: VolumeMeter) {
@@ -277,12 +277,12 @@ class VolumeOperations {
     this.#begun.clear();
   }
 
-  /** One that has been begun is not begun anew. */
+  /** Starts an operation unless it has started already. */
   begin(id: string, operation: VolumeOperation, nowMs: number): void {
     if (!this.#begun.has(id)) this.#begun.set(id, { ...operation, atMs: nowMs });
   }
 
-  /** An attempt has failed; the operation goes on. */
+  /** Records a failed attempt; the operation continues. */
   failed(id: string): void {
     const begun = this.#begun.get(id);
     if (begun !== undefined) this.#meter.operationFailed(begun);
@@ -295,7 +295,7 @@ class VolumeOperations {
     this.#meter.operationEnded(begun, (nowMs - begun.atMs) / 1000);
   }
 
-  /** What it was for is gone. */
+  /** Forgets an operation whose object is gone. */
   forget(id: string): void {
     this.#begun.delete(id);
   }

@@ -16,7 +16,7 @@ import {
 } from '@gantry/objects';
 import { recycledVolume } from './recycle.ts';
 
-/** Volumes, claims and the pods that use claims, as a term knows them; says which of them a change concerns. */
+/** The volumes, claims and pods with claims that a term knows. Methods return the keys that a change affects. */
 export class KnownObjects {
   readonly volumes = new IndexedObjects<PersistentVolume, 'claim' | 'freeOfClass'>({
     claim: (volume) => (volume.spec?.claimRef === undefined ? [] : [claimKeyOf(volume)]),
@@ -36,7 +36,7 @@ export class KnownObjects {
     this.pods.clear();
   }
 
-  /** Takes a change of a volume: it concerns the volume, the claims that name it or that it names, and claims that look for one. */
+  /** Takes a change of a volume: affects the volume, claims that it names or that name it, and claims that look for a volume. */
   takeVolume(volume: PersistentVolume | undefined, old: PersistentVolume | undefined): readonly ReconcileKey[] {
     this.volumes.take(volume, old);
     const states = [volume, old].filter((state) => state !== undefined);
@@ -47,7 +47,7 @@ export class KnownObjects {
     return [volumeKey(name), ...claimKeys([...named, ...naming, ...looking])];
   }
 
-  /** Takes a change of a claim: it concerns the claim, and the volumes that it names or that name it. */
+  /** Takes a change of a claim: affects the claim, and volumes that it names or that name it. */
   takeClaim(claim: PersistentVolumeClaim | undefined, old: PersistentVolumeClaim | undefined): readonly ReconcileKey[] {
     this.claims.take(claim, old);
     const states = [claim, old].filter((state) => state !== undefined);
@@ -59,7 +59,7 @@ export class KnownObjects {
     return [...claimKeys([key]), ...[...new Set([...named, ...naming])].map(volumeKey)];
   }
 
-  /** Takes a change of a pod: it concerns its claims that wait for a consumer, and volumes that wait for its end or that it empties. */
+  /** Takes a change of a pod: affects its claims that wait for a consumer, and volumes that wait for its end or that it empties. */
   takePod(pod: Pod | undefined, old: Pod | undefined): readonly ReconcileKey[] {
     const subject = pod ?? old;
     if (subject === undefined) return [];
@@ -79,7 +79,7 @@ export class KnownObjects {
     return [...emptied, ...claimKeys(waiting), ...volumes.map(({ metadata }) => volumeKey(metadata.name ?? ''))];
   }
 
-  /** What a change of a class concerns: claims of it that are not bound, and those without a class when it is the default. */
+  /** Keys affected by a change of a class: its unbound claims, and those without a class if it is the default. */
   unboundOf(storageClass: StorageClass): readonly ReconcileKey[] {
     const { name = '' } = storageClass.metadata;
     return claimKeys([...this.#unbound(name), ...(isDefault(storageClass) ? this.#unbound('') : [])]);
@@ -90,7 +90,7 @@ export class KnownObjects {
   }
 }
 
-/** The class for claims without one, as Kubernetes chooses among several: the newest, of equally old ones the first by name. */
+/** The default class. If there are several, Kubernetes' choice: the newest; among equally old ones, the first by name. */
 export function defaultClassOf(classes: readonly StorageClass[]): StorageClass | undefined {
   const createdAt = ({ metadata }: StorageClass) => Date.parse(metadata.creationTimestamp ?? '');
   const [first] = classes
@@ -99,7 +99,7 @@ export function defaultClassOf(classes: readonly StorageClass[]): StorageClass |
   return first;
 }
 
-/** `namespace/name` of the claim to which a volume refers. */
+/** `namespace/name` of the claim in a volume's reference. */
 export function claimKeyOf({ spec }: PersistentVolume): string {
   return formatKey({ namespace: spec?.claimRef?.namespace ?? '', name: spec?.claimRef?.name ?? '' });
 }

@@ -24,7 +24,7 @@ import type { Recycler } from './recycle.ts';
 
 export type Action = VolumeAction;
 
-/** A claim and what decides on it. */
+/** A claim and the objects that affect it. */
 export interface ObservedClaim {
   readonly claim: PersistentVolumeClaim;
   /** The volume that the claim names. */
@@ -38,7 +38,7 @@ export interface ObservedClaim {
   readonly unscheduledPods: readonly string[];
 }
 
-/** Brings a claim closer to its volume, as Kubernetes' volume controller does on every change of it. */
+/** The next steps for a claim, as Kubernetes' volume controller takes them at every change. */
 export function planClaim(observed: ObservedClaim): Plan<Action> {
   const { claim } = observed;
   const annotations = claim.metadata.annotations ?? {};
@@ -54,8 +54,8 @@ export function planClaim(observed: ObservedClaim): Plan<Action> {
 }
 
 /**
- * A claim that is being deleted gets no volume. Only a binding that was begun is completed: its pods may be on their way to a node.
- * Kubernetes binds such a claim, and the volume is released and not available again once the claim is gone.
+ * A claim that is being deleted gets no volume. Only a binding in progress is completed, because its pods may be starting. Kubernetes binds
+ * such a claim, and its volume is then released and never available again.
  */
 function planEndingClaim({ claim, candidates, volume }: ObservedClaim): readonly Action[] {
   const begun = [...candidates, ...(volume === undefined ? [] : [volume])].find(
@@ -64,7 +64,7 @@ function planEndingClaim({ claim, candidates, volume }: ObservedClaim): readonly
   return begun === undefined ? [] : planBinding(begun, claim);
 }
 
-/** A claim that takes any volume: finds one, or has one made. */
+/** A claim without a volume name: finds a volume, or requests one from a provisioner. */
 function planUnboundClaim(observed: ObservedClaim): readonly Action[] {
   const { claim, candidates, storageClass, defaultClass } = observed;
   const waits = waitsForConsumer(storageClass);
@@ -92,7 +92,7 @@ function waitEvent({ claim, unscheduledPods }: ObservedClaim): Action {
   return eventAbout(claim, 'Normal', 'WaitForPodScheduled', `waiting for ${pods} to be scheduled`);
 }
 
-/** A claim that names its volume and has not been bound yet. */
+/** A claim that names its volume and is not bound yet. */
 function planNamedVolume({ claim, volume }: ObservedClaim): readonly Action[] {
   const pending = planClaimStatus(claim, 'Pending', undefined);
   if (volume === undefined) return pending;
@@ -105,11 +105,11 @@ function planNamedVolume({ claim, volume }: ObservedClaim): readonly Action[] {
   }
   if (isBoundToClaim(volume, claim)) return planBinding(volume, claim);
   const taken = eventAbout(claim, 'Warning', 'FailedBinding', `volume ${name} already bound to a different claim.`);
-  // A claim that a controller bound and that lost its mark: left to its owner.
+  // A claim that a controller bound but that lost its annotation is left to its owner.
   return claim.metadata.annotations?.[BOUND_BY_CONTROLLER] === undefined ? [taken, ...pending] : [taken];
 }
 
-/** A claim that was bound before: kept so, or reported as lost. */
+/** A claim that was bound before: stays bound, or is reported as lost. */
 function planBoundClaim({ claim, volume }: ObservedClaim): readonly Action[] {
   const lost = (reason: string, message: string): readonly Action[] =>
     claim.status?.phase === 'Lost'
@@ -124,14 +124,14 @@ function planBoundClaim({ claim, volume }: ObservedClaim): readonly Action[] {
   return lost('ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly');
 }
 
-/** A volume and what decides on it. */
+/** A volume and the objects that affect it. */
 export interface ObservedVolume {
   readonly volume: PersistentVolume;
-  /** The claim with the uid of its reference. The store was asked where the cache does not have it. */
+  /** The claim with the uid in its reference. The store is read if the cache does not have it. */
   readonly claim: PersistentVolumeClaim | undefined;
-  /** `namespace/name` of the pods that have not ended and use a claim of the name in its reference. */
+  /** `namespace/name` of pods that have not ended and use a claim with the name in its reference. */
   readonly users: readonly string[];
-  /** The pod that empties a volume whose claim is gone; undefined where none is needed. */
+  /** The pod that empties a volume whose claim is gone; undefined if none is needed. */
   readonly recycler?: Recycler;
 }
 
@@ -151,7 +151,7 @@ function planReference({ volume, claim, users, recycler = NO_RECYCLER }: Observe
   if (claim === undefined) return planReclaim(volume, remains);
   const { volumeName = '' } = claim.spec ?? {};
   if (volumeName === volume.metadata.name) return planPhase(volume, 'Bound');
-  // The claim's own reconcile completes the binding.
+  // The claim's reconcile completes the binding.
   if (volumeName === '') return hasSameMode(volume, claim) ? [] : mismatchEvents(volume, claim);
   const isProvisioned = volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
   if (isProvisioned && volume.spec?.persistentVolumeReclaimPolicy === 'Delete') return planReclaim(volume, remains);

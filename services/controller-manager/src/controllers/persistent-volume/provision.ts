@@ -6,10 +6,10 @@ import {
 } from '@gantry/objects';
 import { type Action, eventAbout } from './action.ts';
 
-/** Kubernetes' own provisioner that it keeps turned off, and the name of the volume plugin. */
+/** Kubernetes' built-in provisioner, which is off by default, and the name of its volume plugin. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 
-/** Asks for a volume: names the provisioner on the claim, for the one that watches for it. */
+/** Requests a volume: writes the provisioner's name to the claim, which that provisioner watches. */
 export function planProvisioning(
   claim: PersistentVolumeClaim,
   className: string,
@@ -48,7 +48,7 @@ function planProvisioner(claim: PersistentVolumeClaim, provisioner: string): rea
   return [{ kind: 'updateClaim', claim: { ...claim, metadata } }];
 }
 
-/** The CSI drivers to which Kubernetes 1.36 has moved its own provisioners, all for good. */
+/** The CSI drivers that have permanently replaced Kubernetes' built-in provisioners in 1.36. */
 const DRIVERS: Readonly<Record<string, string>> = {
   'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
   'kubernetes.io/gce-pd': 'pd.csi.storage.gke.io',
@@ -59,22 +59,22 @@ const DRIVERS: Readonly<Record<string, string>> = {
   'kubernetes.io/portworx-volume': 'pxd.portworx.com',
 };
 
-/** On volumes and claims: the CSI driver that replaces the provisioner that they name. */
+/** On volumes and claims: the CSI driver that replaces their provisioner. */
 export const MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
 
-/** Whether a provisioner is one of Kubernetes' own. */
+/** Whether a provisioner is built into Kubernetes. */
 export function isInTree(provisioner: string): boolean {
   return provisioner.startsWith('kubernetes.io/');
 }
 
-/** The driver that replaces a provisioner of Kubernetes' own; undefined for any other provisioner. */
+/** The driver that replaces a built-in provisioner; undefined for other provisioners. */
 export function driverOf(provisioner: string): string | undefined {
   return Object.hasOwn(DRIVERS, provisioner) ? DRIVERS[provisioner] : undefined;
 }
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The annotations with the one that names the driver, as the provisioner requires; the same object when nothing differs. */
+/** The annotations with the driver for the provisioner; the same object if nothing changes. */
 export function migratedAnnotations(annotations: Annotations, provisioner: string | undefined): Annotations {
   if (provisioner === undefined) return annotations;
   const driver = driverOf(provisioner);

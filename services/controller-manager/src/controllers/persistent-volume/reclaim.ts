@@ -4,11 +4,11 @@ import { planPhase } from './bind.ts';
 import { driverOf, isInTree, MIGRATED_TO, migratedAnnotations } from './provision.ts';
 import { isRecyclable, planRecycling, type Recycler } from './recycle.ts';
 
-/** Holds a volume of one of Kubernetes' own provisioners until what it stands for is deleted. */
+/** Finalizer that keeps a volume of a built-in provisioner until its storage is deleted. */
 const IN_TREE_PROTECTION = 'kubernetes.io/pv-controller';
 const EXTERNAL_PROTECTION = 'external-provisioner.volume.kubernetes.io/finalizer';
 
-/** Who still has to do with a volume whose claim is gone. */
+/** Pods related to a volume whose claim is gone. */
 export interface Remains {
   /** The pods that still use it. */
   readonly users: readonly string[];
@@ -16,15 +16,15 @@ export interface Remains {
   readonly recycler: Recycler;
 }
 
-/** Releases a volume whose claim is gone, and then does what its reclaim policy says. */
+/** Releases a volume whose claim is gone, then applies its reclaim policy. */
 export function planReclaim(volume: PersistentVolume, remains: Remains): readonly Action[] {
   const { phase } = volume.status ?? {};
-  // A failure stays visible while it is tried again.
+  // A failure stays visible during retries.
   const release = phase === 'Released' || phase === 'Failed' ? [] : planPhase(volume, 'Released');
   return [...release, ...planPolicy(released(volume, release), remains)];
 }
 
-/** Whether a pod is to empty a volume whose claim is gone. */
+/** Whether a pod has to empty a volume whose claim is gone. */
 export function needsRecycler(volume: PersistentVolume): boolean {
   const isMigrated = (volume.metadata.annotations?.[MIGRATED_TO] ?? '') !== '';
   return !isMigrated && volume.spec?.persistentVolumeReclaimPolicy === 'Recycle' && isRecyclable(volume);
@@ -54,7 +54,7 @@ function planPolicy(volume: PersistentVolume, { users, recycler }: Remains): rea
   }
 }
 
-/** Deletes what no external provisioner deletes: Kubernetes' controller knows how to delete folders below /tmp, and nothing else. */
+/** Deletes volumes without an external provisioner. Kubernetes' controller can only delete folders below /tmp. */
 function planDeletion(volume: PersistentVolume): readonly Action[] {
   const failed = (message: string) => planFailure(volume, 'VolumeFailedDelete', message);
   const provisioner = volume.metadata.annotations?.[PROVISIONED_BY] ?? '';
@@ -77,8 +77,8 @@ function planFailure(volume: PersistentVolume, reason: string, message: string):
 }
 
 /**
- * The volume with what Kubernetes keeps on volumes of its own provisioners: the driver that replaces the provisioner, and the
- * finalizer that holds one with the policy Delete. The same object when nothing differs.
+ * The volume with Kubernetes' marks for built-in provisioners: the annotation with the replacing driver, and the finalizer for the policy
+ * Delete. The same object if nothing changes.
  */
 export function withProvisionerMarks(volume: PersistentVolume): PersistentVolume {
   const { annotations = {}, finalizers = [] } = volume.metadata;

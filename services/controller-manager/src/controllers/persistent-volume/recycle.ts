@@ -9,17 +9,17 @@ const NAME_PREFIX = 'recycler-for-';
 const IMAGE = 'registry.k8s.io/build-image/debian-base:bookworm-v1.0.6';
 const SCRUB = 'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1';
 const GIBIBYTE = 2n ** 30n * 1_000_000_000n;
-/** Seconds that a recycler pod has for each GiB, and at least; Kubernetes' defaults. */
+/** Seconds that a recycler pod has per GiB, and the minimum; Kubernetes' defaults. */
 const SECONDS_PER_GIBIBYTE = 30;
 const LEAST_SECONDS = { hostPath: 60, nfs: 300 } as const;
 
-/** What is known of the pod that empties a volume. */
+/** The state of the pod that empties a volume. */
 export type Recycler =
   | { readonly kind: 'none' }
-  /** A pod of that name that this leader has not created: what it did to the volume is not known. */
+  /** A pod with that name that this leader has not created: its effect on the volume is unknown. */
   | { readonly kind: 'unknown'; readonly pod: Pod }
   | { readonly kind: 'own'; readonly pod: Pod }
-  /** The pod of this leader is gone. */
+  /** The pod that this leader created has been deleted. */
   | { readonly kind: 'deleted' }
   /** The last attempt failed; the next one is at this time. */
   | { readonly kind: 'failed'; readonly nextAt: Instant };
@@ -28,23 +28,23 @@ export function recyclerName({ metadata }: PersistentVolume): string {
   return `${NAME_PREFIX}${metadata.name ?? ''}`;
 }
 
-/** The name of the volume whose recycler a pod is, by its own name. */
+/** The name of the volume that a recycler pod empties, from the pod's name. */
 export function recycledVolume({ metadata }: Pod): string | undefined {
   const { namespace, name = '' } = metadata;
   return namespace === RECYCLER_NAMESPACE && name.startsWith(NAME_PREFIX) ? name.slice(NAME_PREFIX.length) : undefined;
 }
 
 /**
- * Whether the content of a volume can be deleted by a pod. A folder of an agent cannot: where it lies on the host is not the path of
- * its volume, and the pod would empty another folder.
+ * Whether a pod can delete the content of a volume. It cannot for an agent's folder: its path on the host differs from the path of the
+ * volume, so the pod would empty another folder.
  */
 export function isRecyclable(volume: PersistentVolume): boolean {
   return sourceOf(volume.spec) !== undefined && localFolderOf(volume) === undefined;
 }
 
 /**
- * Empties a released volume by a pod, and then makes it available again. A pod that was not created by this leader is deleted, and
- * another one created: users may create pods of that name.
+ * Empties a released volume with a pod, then makes it available again. A pod that this leader has not created is deleted and replaced,
+ * because users may create pods with that name.
  */
 export function planRecycling(volume: PersistentVolume, recycler: Recycler): readonly Action[] {
   switch (recycler.kind) {
@@ -74,7 +74,7 @@ function planByPhase(volume: PersistentVolume, pod: Pod): readonly Action[] {
   return [remove(pod), ...failed(volume, `failed to recycle volume: ${why}`)];
 }
 
-/** The failure stays visible while it is tried again. */
+/** The failure stays visible during retries. */
 function failed(volume: PersistentVolume, why: string): readonly Action[] {
   const message = `Recycle failed: ${why}`;
   const report =

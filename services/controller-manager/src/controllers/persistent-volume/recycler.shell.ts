@@ -4,13 +4,13 @@ import { type ControllerContext, findObject } from '@gantry/controller-runtime';
 import { EVENTS, keyOf, type PersistentVolume, type Pod, PODS } from '@gantry/objects';
 import { RECYCLER_NAMESPACE, type Recycler, recyclerName } from './recycle.ts';
 
-/** Kubernetes looks at a volume whose recycling has failed again with its next periodic look. */
+/** Milliseconds until recycling is retried; Kubernetes retries in its next periodic sync. */
 export const RETRY_MS = 15_000;
-/** More Events of one recycler pod are not repeated on the volume. */
+/** The maximum number of Events of one recycler pod that are repeated on the volume. */
 const MAX_EVENTS = 100;
 
 interface Attempt {
-  /** The uid of the volume: another one may get its name. */
+  /** The uid of the volume, because another volume may get its name. */
   readonly volume: string | undefined;
   /** The uid of the pod that this leader has created. */
   readonly pod?: string;
@@ -19,7 +19,7 @@ interface Attempt {
   readonly reported: Set<string>;
 }
 
-/** What a term knows of the pods that empty volumes, by the volume's name. */
+/** The recycler pods that a term knows, by the volume's name. */
 export class Recyclers {
   readonly #attempts = new Map<string, Attempt>();
 
@@ -27,7 +27,7 @@ export class Recyclers {
     this.#attempts.clear();
   }
 
-  /** Looks at the pod of a released volume. The cache may not show it yet: before it counts as gone the store is asked. */
+  /** Observes the recycler pod of a released volume. The store is read before the pod counts as gone, because the cache may be behind. */
   async observe(volume: PersistentVolume, context: ControllerContext, signal: AbortSignal): Promise<Recycler> {
     const attempt = this.#attemptOf(volume);
     const { nextAt } = attempt ?? {};
@@ -56,7 +56,7 @@ export class Recyclers {
     this.#attempts.delete(volumeName);
   }
 
-  /** Repeats the Events of the volume's own pod on the volume, each once: why the pod does not start is seen there. */
+  /** Repeats the Events of the recycler pod on the volume, each once: they show why the pod does not start. */
   async report(
     volume: PersistentVolume,
     pod: Pod,

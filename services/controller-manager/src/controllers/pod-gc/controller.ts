@@ -13,14 +13,17 @@ import { formatKey, hasEnded, keyOf, NODES, type Pod, PODS } from '@gantry/objec
 import type { ForcedReason, PodGcMeter } from '../../metrics/nodes.ts';
 import { type Action, changesCollection, excessPods, isOutOfService, MAX_FINISHED, planPodCollection } from './plan.ts';
 
-/** A pod that has been seen without its node. */
+/** A pod whose node does not exist. */
 interface Orphan {
   readonly uid: string | undefined;
   readonly nodeName: string;
   readonly since: Instant;
 }
 
-/** A changed pod that may have to go, or was to: one that is being deleted, or whose node is not there. Most are neither. */
+/**
+ * Queues a changed pod that may have to be deleted, or was going to be: one that is being deleted, or whose node does not exist. Most pods
+ * are neither.
+ */
 function watchPods(orphans: ReadonlyMap<string, Orphan>): WatchSpec<Pod> {
   const self = watchSelf(PODS, changesCollection);
   return {
@@ -34,7 +37,7 @@ function watchPods(orphans: ReadonlyMap<string, Orphan>): WatchSpec<Pod> {
   };
 }
 
-/** Removes the pods of nodes that no longer exist. */
+/** Deletes the pods of nodes that no longer exist. */
 export function createPodGcController(meter: PodGcMeter): ControllerSpec {
   const orphans = new Map<string, Orphan>();
   return {
@@ -76,10 +79,10 @@ export function createPodGcController(meter: PodGcMeter): ControllerSpec {
 }
 
 const ALL = { namespace: '', name: 'all' };
-/** How often finished pods are counted at most, as in Kubernetes (`gcCheckPeriod`). */
+/** The minimum interval between counts of finished pods, as in Kubernetes (`gcCheckPeriod`). */
 const COUNT_MS = 20_000;
 
-/** Keeps the number of finished pods below a limit. Has one key, which a pod that finishes queues. */
+/** Limits the number of finished pods. It has one key, which each finishing pod queues. */
 export function createTerminatedPodGcController(meter: PodGcMeter, limit = MAX_FINISHED): ControllerSpec {
   let countedAt = -Infinity;
   return {
@@ -110,7 +113,7 @@ function isSame(orphan: Orphan | undefined, { metadata, spec }: Pod): boolean {
   return orphan !== undefined && orphan.uid === metadata.uid && orphan.nodeName === spec?.nodeName;
 }
 
-/** What actions are carried out with. */
+/** The context for executing actions. */
 type Hands = ControllerContext & { readonly meter: PodGcMeter };
 
 /** The label of the metric. */
@@ -132,7 +135,7 @@ async function execute(pod: Pod, action: Action, hands: Hands, signal: AbortSign
   }
 }
 
-/** Without a grace period: no agent is left that could stop the pod, or nothing runs. */
+/** Deletes a pod without a grace period: no agent is left that could stop it, or nothing runs. */
 async function deletePod(pod: Pod, why: ForcedReason, { client, meter }: Hands, signal: AbortSignal): Promise<void> {
   const { uid, namespace = '' } = pod.metadata;
   try {

@@ -9,28 +9,28 @@ import {
   type PodStatus,
 } from '@gantry/objects';
 
-/** What the plan looks at. `missingSince` is since when this pod has been seen without its node. */
+/** The input of the plan. `missingSince` is the time since which the pod's node has been missing. */
 interface ObservedPod {
   readonly pod: Pod;
-  /** The pod's node, if it has one that is known. */
+  /** The pod's node; undefined if it has none or the node does not exist. */
   readonly node: Node | undefined;
   readonly missingSince: Instant | undefined;
 }
 
 export type Action =
   | { readonly kind: 'markFailed'; readonly status: PodStatus }
-  /** Without a grace period: no agent is left that could stop the pod. */
+  /** Without a grace period, because no agent is left that could stop the pod. */
   | { readonly kind: 'delete'; readonly why: 'node-gone' | 'out-of-service' | 'never-started' };
 
 /**
- * A node that is deleted by mistake and registers again keeps its pods, and one whose pod is seen first is waited for: an
- * agent looks for its Node every few seconds, and as soon as it can. As in Kubernetes (`quarantineTime`).
+ * A node that is deleted by mistake and registers again keeps its pods; and a pod may be seen before its node. Agents check for their Node
+ * every few seconds. As in Kubernetes (`quarantineTime`).
  */
 export const QUARANTINE_MS = 40_000;
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** Whether an administrator declares that nothing runs on a node any longer: by a taint, while its agent is silent. */
+/** Whether an administrator has declared that nothing runs on a node: by a taint, while the node is not ready. */
 export function isOutOfService(node: Node | undefined): boolean {
   if (node?.spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE) !== true) return false;
   return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') !== true;
@@ -42,8 +42,8 @@ export function changesCollection(pod: Pod, old: Pod): boolean {
 }
 
 /**
- * Removes pods whose node is gone, deleted pods whose node is out of service, and pods that were deleted before they got a node.
- * They are marked as failed first: no agent is left that would.
+ * Deletes pods whose node is gone, deleted pods whose node is out of service, and pods that were deleted before they got a node. They are
+ * marked as failed first, because no agent is left that would.
  */
 export function planPodCollection({ pod, node, missingSince }: ObservedPod, now: Instant): Plan<Action> {
   const isDeleted = pod.metadata.deletionTimestamp !== undefined;
@@ -64,16 +64,16 @@ function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: 
 }
 
 /**
- * Whether a pod has been deleted without a grace period and is held by finalizers: to delete it again changes nothing. One that nothing
- * holds is to be deleted again: the API server marks a pod before it removes it, and may have ended between the two.
+ * Whether a pod has been deleted without a grace period and is held by finalizers: deleting it again changes nothing. Without finalizers it
+ * must be deleted again: the API server marks a pod before it removes it, and may have crashed in between.
  */
 function isLeaving({ metadata: { deletionTimestamp, deletionGracePeriodSeconds, finalizers } }: Pod): boolean {
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && (finalizers ?? []).length > 0;
 }
 
 /**
- * What a strategic merge patch changes in the status of a pod that no agent will report on: failed, and no longer ready.
- * Undefined when the pod has ended already.
+ * A strategic merge patch of the status of a pod that no agent will report on: failed and not ready. Undefined if the pod has ended
+ * already.
  */
 export function failedStatus(
   { status, metadata: { generation } }: Pod,
@@ -89,10 +89,10 @@ export function failedStatus(
   return { phase: 'Failed', observedGeneration: generation, ...(conditions.length === 0 ? {} : { conditions }) };
 }
 
-/** How many finished pods may exist, as in Kubernetes (`terminated-pod-gc-threshold`). */
+/** The maximum number of finished pods, as in Kubernetes (`terminated-pod-gc-threshold`). */
 export const MAX_FINISHED = 12_500;
 
-/** The finished pods beyond the limit that are to be removed: evicted ones first, then the oldest. */
+/** The finished pods beyond the limit: evicted ones first, then the oldest. */
 export function excessPods(pods: readonly Pod[], limit: number): readonly Pod[] {
   const finished = pods.filter(hasEnded);
   if (finished.length <= limit) return [];

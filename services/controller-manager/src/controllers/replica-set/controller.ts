@@ -18,7 +18,7 @@ import { type Action, type ObservedPodSet, planReplicaSet, planStatus } from './
 import { ageRatios } from './rank.ts';
 import { desiredReplicas, type PodFailure, type PodSet } from './status.ts';
 
-/** Keeps as many pods of a ReplicaSet's template as it asks for. */
+/** Maintains the desired number of pods of a ReplicaSet's template. */
 export function createReplicaSetController(meter: PodSetMeter): ControllerSpec {
   return podSetController(REPLICA_SETS, { name: 'replica-set', eventSource: 'replicaset-controller' }, meter);
 }
@@ -42,7 +42,7 @@ function podSetController<T extends PodSet>(
       const set = cache.get(resource, key);
       if (set === undefined) return {};
       const pods = claimCandidates(set, PODS, cache);
-      // Which pods go first matters only where some do.
+      // The deletion order matters only if some pods are deleted.
       const related = pods.length > desiredReplicas(set) ? relatedPods(set, resource, cache) : [];
       const observed = { set, pods, relatedPods: related, failure: undefined };
       const now = clock.now();
@@ -62,7 +62,7 @@ function podSetController<T extends PodSet>(
   };
 }
 
-/** The ages of pods that are given up while others stay. */
+/** Age ratios of pods that are deleted while others stay. */
 function deletionAges({ set, pods }: ObservedPodSet, actions: readonly Action[], now: Instant): readonly number[] {
   const chosen = actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : []));
   if (chosen.length === 0 || desiredReplicas(set) === 0) return [];
@@ -70,7 +70,7 @@ function deletionAges({ set, pods }: ObservedPodSet, actions: readonly Action[],
   return ageRatios(chosen, own, now);
 }
 
-/** Pods of all sets with the same owner: those that share the nodes with the set's. */
+/** Pods of all sets with the same owner: the order of deletion considers how many of them a node has. */
 function relatedPods<T extends PodSet>(set: T, resource: Resource<T>, cache: Cache): Pod[] {
   const owner = controllerOf(set);
   const { namespace = '' } = set.metadata;
@@ -78,14 +78,14 @@ function relatedPods<T extends PodSet>(set: T, resource: Resource<T>, cache: Cac
   return sets.flatMap((related) => cache.controlledBy(PODS, namespace, related.metadata.uid ?? ''));
 }
 
-/** What stopped the changes of pods, and how the status reports it. */
+/** The error that stopped the pod changes, and its report in the status. */
 interface Failed {
   readonly error: unknown;
-  /** Undefined when nothing is wrong: a pod has changed before it was deleted. */
+  /** Undefined if nothing is wrong: a pod has changed before it was deleted. */
   readonly failure: PodFailure | undefined;
 }
 
-/** Carries out the actions on pods. Stops at the first rejected write. */
+/** Executes the actions on pods. Stops at the first rejected write. */
 async function changePods(
   set: PodSet,
   actions: readonly Action[],
@@ -118,8 +118,7 @@ async function changePods(
 }
 
 /**
- * How long a change of a pod may wait until its set is reconciled, in milliseconds. A pod that must be replaced, released or
- * adopted does not wait.
+ * Milliseconds that a change of a pod may wait until its set is reconciled. A pod that must be replaced, released or adopted does not wait.
  */
 export function collectingMs(pod: Pod | undefined, old: Pod | undefined, set: PodSet | undefined): number {
   if (set === undefined || isUrgent(pod, old)) return 0;

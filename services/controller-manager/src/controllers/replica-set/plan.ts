@@ -5,13 +5,13 @@ import { isActive, isReady, isTerminating, nextAvailability } from '../../librar
 import { rankForDeletion } from './rank.ts';
 import { desiredReplicas, type PodFailure, type PodSet, podSetStatus } from './status.ts';
 
-/** What the plan looks at: the set, and the pods of its namespace that it controls or may select. */
+/** The input of the plan: the set, and the pods of its namespace that it controls or may select. */
 export interface ObservedPodSet {
   readonly set: PodSet;
   readonly pods: readonly Pod[];
-  /** Pods of all sets with the same owner (a Deployment): a node with many of them is relieved first. */
+  /** Pods of all sets with the same owner (a Deployment): pods on nodes with many of them are deleted first. */
   readonly relatedPods: readonly Pod[];
-  /** Why creating or deleting pods failed just now; undefined before that was tried. */
+  /** Why creating or deleting pods has just failed; undefined before that was tried. */
   readonly failure: PodFailure | undefined;
 }
 
@@ -19,23 +19,23 @@ export type Action =
   | { readonly kind: 'adopt'; readonly pod: Pod }
   | { readonly kind: 'release'; readonly pod: Pod }
   | { readonly kind: 'createPods'; readonly count: number }
-  /** `asSeen`: the pod was chosen before others because it was not ready, and goes only if that has not changed. */
+  /** `asSeen`: the pod was preferred because it was not ready, and is deleted only if it is unchanged. */
   | { readonly kind: 'deletePod'; readonly pod: Pod; readonly asSeen: boolean }
   | { readonly kind: 'updateStatus'; readonly status: ReplicaSetStatus };
 
-/** The most pods that one reconcile creates or deletes, as in Kubernetes' replica set controller. */
+/** The maximum number of pods that one reconcile creates or deletes, as in Kubernetes' replica set controller. */
 export const BURST = 500;
 
-/** The pods of a set by what it does with them. Pods that have ended are neither adopted nor released. */
+/** The pods of a set, grouped by action. Pods that have ended are neither adopted nor released. */
 interface Claimed {
   readonly adopt: readonly Pod[];
   readonly release: readonly Pod[];
-  /** With those to adopt. */
+  /** Including those to adopt. */
   readonly active: readonly Pod[];
   readonly terminating: readonly Pod[];
 }
 
-/** Actions that move the observed pods toward the set's spec. Applying them and planning again yields none. */
+/** Actions that move the observed pods toward the set's spec. Executing them and planning again yields none. */
 export function planReplicaSet(observed: ObservedPodSet, now: Instant): Plan<Action> {
   const { set } = observed;
   const claimed = claimPods(observed);
@@ -48,7 +48,7 @@ export function planReplicaSet(observed: ObservedPodSet, now: Instant): Plan<Act
   return { actions, requeueAt: nextAvailability(claimed.active, set.spec?.minReadySeconds ?? 0, now) };
 }
 
-/** The status alone: after changes of pods have failed it is planned again with the failure. */
+/** Only the status. After failed pod changes, it is planned again with the failure. */
 export function planStatus(observed: ObservedPodSet, now: Instant): readonly Action[] {
   return statusActions(observed, claimPods(observed), now);
 }
@@ -70,7 +70,7 @@ function replicaActions(observed: ObservedPodSet, active: readonly Pod[], now: I
   const surplus = active.length - desiredReplicas(observed.set);
   if (surplus < 0) return [{ kind: 'createPods', count: Math.min(-surplus, BURST) }];
   if (surplus === 0) return [];
-  // The order does not matter where all go.
+  // The order does not matter if all are deleted.
   const someStay = surplus < active.length;
   const ranked = someStay ? rankForDeletion(active, observed.relatedPods, now) : active;
   return ranked

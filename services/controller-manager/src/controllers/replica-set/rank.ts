@@ -6,7 +6,7 @@ const MIN_INT32 = -(2 ** 31);
 const MAX_INT32 = 2 ** 31 - 1;
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
-/** What the order depends on, computed once for each pod. */
+/** The values that determine the order, computed once per pod. */
 interface Ranked {
   readonly pod: Pod;
   readonly uid: string;
@@ -21,9 +21,9 @@ interface Ranked {
 }
 
 /**
- * The pods in the order in which a shrinking set gives them up: unassigned before assigned, pending before running, unready
- * before ready, lower deletion cost, on nodes with more related pods, ready for less time, more restarts, newer. Of two times
- * of the same order of magnitude the uid decides, as with Kubernetes' LogarithmicScaleDown.
+ * The pods in the order in which a shrinking set deletes them: unassigned before assigned, pending before running, unready before ready,
+ * lower deletion cost, on nodes with more related pods, ready for a shorter time, more restarts, newer. If two times have the same order of
+ * magnitude, the uid decides, as in Kubernetes' LogarithmicScaleDown.
  */
 export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], now: Instant): Pod[] {
   const onNode = new Map<string, number>();
@@ -39,8 +39,8 @@ export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], n
 }
 
 /**
- * How many times as old each of the chosen pods is as the youngest of all, in whole numbers as Kubernetes counts; of ready pods alone.
- * It shows how far the rough order of ages departs from the exact one.
+ * The age of each chosen ready pod as an integer multiple of the youngest ready pod's age, as Kubernetes computes it. It shows how far the
+ * rough order of ages differs from the exact one.
  */
 export function ageRatios(chosen: readonly Pod[], all: readonly Pod[], now: Instant): readonly number[] {
   const ageOf = ({ metadata }: Pod) => now - Date.parse(metadata.creationTimestamp ?? '');
@@ -77,7 +77,7 @@ function comparePods(a: Ranked, b: Ranked, now: Instant): number {
   );
 }
 
-/** The shorter time first, an absent one before all; by uid where they differ less than their order of magnitude. */
+/** Shorter times first, absent ones before all; by uid if the orders of magnitude are equal. */
 function compareSince(
   a: Ranked,
   b: Ranked,
@@ -91,12 +91,12 @@ function compareSince(
   return magnitude(left, now) - magnitude(right, now) || (a.uid < b.uid ? -1 : 1);
 }
 
-/** The order of magnitude of an age, of nanoseconds as in Kubernetes; -1 for none. */
+/** The order of magnitude of an age in nanoseconds, as in Kubernetes; -1 for none. */
 function magnitude(since: Instant, now: Instant): number {
   return now <= since ? -1 : Math.floor(Math.log2((now - since) * 1e6));
 }
 
-/** The annotation's number; 0 when it is absent or no integer of 32 bits as Kubernetes reads it. */
+/** The number in the annotation; 0 if it is absent or not a 32-bit integer by Kubernetes' rules. */
 function deletionCost(pod: Pod): number {
   const text = pod.metadata.annotations?.[DELETION_COST_ANNOTATION];
   if (text === undefined || !/^(-\d+|0|[1-9]\d*)$/.test(text)) return 0;
@@ -104,7 +104,7 @@ function deletionCost(pod: Pod): number {
   return cost >= MIN_INT32 && cost <= MAX_INT32 ? cost : 0;
 }
 
-/** The most restarts of a container, and of a sidecar: an init container that is restarted always. */
+/** The maximum restarts of a container, and of a sidecar (an init container with restart policy Always). */
 function restartsOf(pod: Pod): { restarts: number; sidecarRestarts: number } {
   const { status } = pod;
   const sidecars = sidecarNames(pod);

@@ -15,7 +15,7 @@ interface CountedPods {
   readonly terminating: readonly Pod[];
 }
 
-/** The status that follows from the pods; zero counts are left out where Kubernetes leaves them out. */
+/** The status computed from the pods. Zero counts are omitted as in Kubernetes. */
 export function podSetStatus(
   set: PodSet,
   { active, terminating }: CountedPods,
@@ -49,7 +49,7 @@ function countPods({ spec }: PodSet, active: readonly Pod[], now: Instant) {
   return counts;
 }
 
-/** The first failure stays as it was reported until changes of pods succeed. */
+/** The first failure stays as reported until pod changes succeed. */
 function failureConditions(
   current: readonly ReplicaSetCondition[],
   failure: PodFailure | undefined,
@@ -61,7 +61,7 @@ function failureConditions(
   return [...current, { type: REPLICA_FAILURE, status: 'True', lastTransitionTime: formatTime(now), reason, message }];
 }
 
-/** A ReplicaSet or a ReplicationController. They have different forms of selectors, and only ReplicaSets report terminating pods. */
+/** A ReplicaSet or a ReplicationController. Their selectors have different forms, and only ReplicaSets report terminating pods. */
 export type PodSet = ReplicaSet | ReplicationController;
 
 export function desiredReplicas(set: PodSet): number {

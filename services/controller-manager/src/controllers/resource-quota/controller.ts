@@ -12,10 +12,10 @@ import { type KubeObject, RESOURCE_QUOTAS } from '@gantry/objects';
 import { COUNTED, isCounted, isLimited, isOpen, makesRoom, namespaceOf, undiscovered } from './counted.ts';
 import { type Action, planQuota } from './plan.ts';
 
-/** How soon to count again after a quota was written by admission meanwhile. */
+/** Milliseconds until a quota is counted again after admission has written it meanwhile. */
 const CONFLICT_MS = 100;
 
-/** Counts what quotas limit. Keys are namespaces: whatever is deleted in one makes room in its quotas. */
+/** Computes the usage of quotas. Keys are namespaces: each deletion in a namespace frees resources in its quotas. */
 export const resourceQuotaController: ControllerSpec = {
   name: 'resource-quota',
   eventSource: 'resourcequota-controller',
@@ -28,7 +28,7 @@ export const resourceQuotaController: ControllerSpec = {
       (definition): WatchSpec => ({
         resource: definition,
         keys: (object, old, cache) => {
-          // Most namespaces have no quota, and comparing usages costs more than looking.
+          // Most namespaces have no quota, and comparing usages costs more than this check.
           const { namespace = '' } = (object ?? old)?.metadata ?? {};
           if (cache.list(RESOURCE_QUOTAS, namespace).length === 0) return [];
           return makesRoom(definition, object, old) ? namespaceOf(object ?? old) : [];
@@ -38,7 +38,7 @@ export const resourceQuotaController: ControllerSpec = {
   ],
   served: {
     wants: isCounted,
-    // Aggregated API servers do not count what they admit.
+    // Aggregated API servers do not count objects at admission.
     keys: ({ origin }, object, old) =>
       object === undefined || (origin === 'aggregated' && old === undefined) ? namespaceOf(object ?? old) : [],
     onSync: (resource, cache) =>

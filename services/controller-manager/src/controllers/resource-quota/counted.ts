@@ -18,7 +18,7 @@ import {
 } from '@gantry/objects';
 import type { ServedResource, ServedResources } from '@gantry/controller-runtime';
 
-/** The built-in resources that are counted: all that are stored in namespaces but Events. */
+/** The counted built-in resources: all stored, namespaced ones except Events. */
 export const COUNTED: readonly ResourceDefinition[] = resources.filter(
   ({ stored, storage, namespaced, verbs, resource }) =>
     stored && storage === undefined && namespaced && resource !== 'events' && verbs.includes('watch'),
@@ -40,8 +40,8 @@ export function namespaceOf(object: KubeObject | undefined): readonly ObjectKey[
 }
 
 /**
- * Whether a quota must be counted: it is new, its spec changed, or its status repeats another `hard`. What admission counts
- * up is not counted again at once: the object may not have been created yet.
+ * Whether a quota must be counted: it is new, its spec has changed, or `hard` in its status differs from the spec. An increase by admission
+ * does not cause a count at once, because the object may not exist yet.
  */
 export function isOpen(object: ResourceQuota | undefined, old: ResourceQuota | undefined): boolean {
   if (object === undefined) return false;
@@ -49,7 +49,7 @@ export function isOpen(object: ResourceQuota | undefined, old: ResourceQuota | u
   return !equalJson(object.status?.hard ?? {}, object.spec?.hard ?? {});
 }
 
-/** Whether an object is gone, or uses less of a quota than before, or another quota. */
+/** Whether an object is deleted, uses less of a quota than before, or moves to another quota. */
 export function makesRoom(
   of: ResourceDefinition,
   object: KubeObject | undefined,

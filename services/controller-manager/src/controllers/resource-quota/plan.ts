@@ -2,20 +2,20 @@ import type { Instant, Plan } from '@gantry/base';
 import { compareAmounts, limitedNames, maskAmounts, totalUsage } from '@gantry/kinds';
 import type { GroupResource, KubeObject, ResourceQuota } from '@gantry/objects';
 
-/** How long until a quota is counted again. That gives back what admission counted for writes that failed later. */
+/** The interval of recounts, which releases what admission counted for writes that failed later. */
 export const RECOUNT_MS = 300_000;
-/** Finds what was admitted by the limits of before while new ones were written: it is not charged. */
+/** The first recount. It finds objects that were admitted under the old limits while new ones were written; these are not counted yet. */
 const FIRST_RECOUNT_MS = 10_000;
 
 export type Action = { readonly kind: 'updateStatus'; readonly status: NonNullable<ResourceQuota['status']> };
 
-/** An object with the resource that it is of. */
+/** An object and its resource. */
 export interface CountedObject {
   readonly of: GroupResource;
   readonly object: KubeObject;
 }
 
-/** What the plan looks at. */
+/** The input of the plan. */
 export interface ObservedQuota {
   readonly quota: ResourceQuota | undefined;
   readonly objects: readonly CountedObject[];
@@ -24,8 +24,8 @@ export interface ObservedQuota {
 }
 
 /**
- * A quota's status repeats `hard` and counts what the existing objects use of it. The last count stands for resources that
- * cannot be listed. A quota limits until it is gone, so one that finalizers keep is counted, too.
+ * Computes a quota's status: `hard`, and what existing objects use. For resources that cannot be listed, the last count is kept. A quota
+ * that is held by finalizers still limits, so it is counted too.
  */
 export function planQuota({ quota, objects, unknown }: ObservedQuota, now: Instant): Plan<Action> {
   if (quota === undefined) return { actions: [] };

@@ -4,7 +4,7 @@ import { CONFIG_MAPS, NAMESPACES, StatusError } from '@gantry/objects';
 import type { RootCaMeter } from '../../metrics/meters.ts';
 import { type Action, planRootCa, ROOT_CA } from './plan.ts';
 
-/** Publishes the CA certificate in every namespace. Keys are namespaces. `readCa` gives the newest PEM. */
+/** Publishes the CA certificate in every namespace. Keys are namespaces. `readCa` returns the newest PEM. */
 export function createRootCaController(readCa: () => string, meter: RootCaMeter): ControllerSpec {
   return {
     name: 'root-ca',
@@ -24,7 +24,7 @@ export function createRootCaController(readCa: () => string, meter: RootCaMeter)
         try {
           await ignoreReasons(written, ['AlreadyExists', 'NotFound']);
         } catch (error) {
-          // What a quota or a policy refuses now it may allow later.
+          // A quota or policy that rejects this now may allow it later.
           if (!isNamespaceTerminating(error)) throw error;
         }
       };

@@ -12,7 +12,7 @@ const DESCRIPTION_TEXT =
   'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal ' +
   'service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
 
-/** Every namespace that is not terminating has the cluster's CA certificate in a ConfigMap, and nothing else in it. */
+/** Every non-terminating namespace gets a ConfigMap that contains only the cluster's CA certificate. */
 export function planRootCa(
   namespace: Namespace | undefined,
   configMap: ConfigMap | undefined,
@@ -29,7 +29,7 @@ export function planRootCa(
     return { actions: [{ kind: 'create', configMap: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data } }] };
   }
   const { annotations } = configMap.metadata;
-  // Another description may stay until the data has to be written.
+  // Another description may stay until the data must be written.
   if (equalJson(configMap.data, data) && (annotations?.[DESCRIPTION] ?? '') !== '') return { actions: [] };
   const metadata = { ...configMap.metadata, annotations: { ...annotations, [DESCRIPTION]: DESCRIPTION_TEXT } };
   return { actions: [{ kind: 'update', configMap: { ...configMap, metadata, data } }] };

@@ -20,7 +20,7 @@ export const serviceAccountController: ControllerSpec = {
       try {
         await ignoreReasons(client.create(SERVICE_ACCOUNTS, action.account, signal), ['AlreadyExists', 'NotFound']);
       } catch (error) {
-        // What a quota or a policy refuses now it may allow later.
+        // A quota or policy that rejects this now may allow it later.
         if (!isNamespaceTerminating(error)) throw error;
       }
     };

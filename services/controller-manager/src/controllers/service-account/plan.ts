@@ -6,7 +6,7 @@ export type Action = { readonly kind: 'create'; readonly account: ServiceAccount
 /** The name of the account that every namespace has. */
 export const DEFAULT_ACCOUNT = 'default';
 
-/** Every namespace that is not terminating has a `default` ServiceAccount. */
+/** Every non-terminating namespace gets a `default` ServiceAccount. */
 export function planDefaultAccount(
   namespace: Namespace | undefined,
   account: ServiceAccount | undefined,

@@ -6,27 +6,27 @@ import type {
   StatefulSetStatus,
 } from '@gantry/objects';
 
-/** What the claims of a pod lack. */
+/** The changes that the claims of a pod need. */
 export interface ClaimChanges {
   readonly create: readonly PersistentVolumeClaim[];
   readonly owners: readonly ClaimOwners[];
 }
 
-/** The owners that a claim is to have. */
+/** A claim and the owners that it should have. */
 export interface ClaimOwners {
   readonly claim: PersistentVolumeClaim;
   readonly owners: readonly OwnerReference[];
 }
 
-/** What is done to a pod and its claims. */
+/** An action on a pod and its claims. */
 export type PodAction =
-  /** The claims come first. */
+  /** Claims are created before the pod. */
   | { readonly kind: 'createPod'; readonly pod: Pod; readonly claims: ClaimChanges }
-  /** Gives a running pod its identity, its volumes and its claims back. */
+  /** Restores the identity, volumes and claims of a running pod. */
   | { readonly kind: 'repairPod'; readonly pod: Pod; readonly repaired: Pod | undefined; readonly claims: ClaimChanges }
   | { readonly kind: 'changeClaims'; readonly pod: Pod; readonly claims: ClaimChanges }
   | { readonly kind: 'deletePod'; readonly pod: Pod }
-  /** A claim that the pod needs is being deleted, or controlled by something else: reported, nothing is written. */
+  /** Reports that a claim of the pod is being deleted or has another controller; nothing is written. */
   | { readonly kind: 'report'; readonly reason: 'FailedCreate' | 'ConflictingController'; readonly message: string };
 
 export type Action =

@@ -6,14 +6,14 @@ import { claimName, claimTemplates, newClaim } from './claims.ts';
 /** Looks a claim up among the observed ones. */
 export type FindClaim = (key: ObjectKey) => PersistentVolumeClaim | undefined;
 
-/** The claims of one pod: what they lack, and what stands in the way. */
+/** The needed changes of one pod's claims, and obstacles. */
 export interface PodClaims {
   readonly changes: ClaimChanges;
-  /** Claims that are being deleted: the pod has to wait until they are gone. */
+  /** Claims that are being deleted; the pod must wait until they are gone. */
   readonly terminating: readonly string[];
-  /** Claims of an earlier pod of the same name, which go with it: a new pod has to wait for that. */
+  /** Whether claims belong to an earlier pod with the same name and will be deleted with it; a new pod must wait for that. */
   readonly isStale: boolean;
-  /** Claims that another controller has. */
+  /** Claims with another controller. */
   readonly conflicting: readonly string[];
 }
 

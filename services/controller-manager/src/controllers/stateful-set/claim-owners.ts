@@ -9,13 +9,13 @@ import {
 import { controllerReference } from '../../libraries/ownership.ts';
 import { isInRange, ordinalOf, ordinalRange } from './identity.ts';
 
-/** What becomes of claims: `Delete` takes them away when their set is deleted or has shrunk below their pod. */
+/** The retention of claims: `Delete` deletes them with the set, or when the set is scaled down below their pod. */
 interface Retention {
   readonly whenDeleted: 'Delete' | 'Retain';
   readonly whenScaled: 'Delete' | 'Retain';
 }
 
-/** The set's policy; anything but `Delete` retains. */
+/** The set's policy; values other than `Delete` mean `Retain`. */
 export function retentionOf({ spec }: StatefulSet): Retention {
   const { whenDeleted, whenScaled } = spec?.persistentVolumeClaimRetentionPolicy ?? {};
   return {
@@ -46,19 +46,19 @@ export function claimOwners(
   return equalJson(owners(wanted), owners(references)) ? undefined : wanted;
 }
 
-/** Owners of a claim that is being made for a pod of the set. */
+/** Owners of a new claim for a pod of the set. */
 export function firstOwners(set: StatefulSet): readonly OwnerReference[] {
   return retentionOf(set).whenDeleted === 'Delete' ? [controllerReference(set)] : [];
 }
 
-/** Whether a claim has an owner with the name and the kind of this one, but is owned by another one of that name. */
+/** Whether a claim is owned by an earlier object with the same name and kind as `owner`. */
 export function isStale(claim: PersistentVolumeClaim, owner: KubeObject): boolean {
   return (claim.metadata.ownerReferences ?? []).some(
     (reference) => names(reference, owner) && reference.uid !== owner.metadata.uid,
   );
 }
 
-/** Whether the set has a policy that deletes, and another controller has the claim. */
+/** Whether the set's policy deletes claims, but another controller has this claim. */
 export function hasOtherController(claim: PersistentVolumeClaim, set: StatefulSet, pod: Pod): boolean {
   const { whenDeleted, whenScaled } = retentionOf(set);
   if (whenDeleted === 'Retain' && whenScaled === 'Retain') return false;
@@ -79,7 +79,7 @@ function names({ apiVersion, kind, name }: OwnerReference, object: KubeObject): 
   return apiVersion === object.apiVersion && kind === object.kind && name === object.metadata.name;
 }
 
-/** What counts of owner references: who, and which of them controls. */
+/** The relevant parts of owner references: the uid, and whether it controls. */
 function owners(references: readonly OwnerReference[]): readonly string[] {
   return references.map(({ uid, controller = false }) => `${uid} ${controller}`).sort();
 }

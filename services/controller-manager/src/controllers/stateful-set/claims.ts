@@ -8,12 +8,12 @@ import {
   type Volume,
 } from '@gantry/objects';
 
-/** The name of the claim that the pod of an ordinal has for a claim template. */
+/** The name of an ordinal's claim for a claim template. */
 export function claimName(set: StatefulSet, template: PersistentVolumeClaim, ordinal: number): string {
   return `${template.metadata.name ?? ''}-${set.metadata.name ?? ''}-${ordinal}`;
 }
 
-/** The claim of an ordinal as it is made: the template's, with the labels of the set's selector. Without owners. */
+/** A new claim of an ordinal: the template with the labels of the set's selector, without owners. */
 export function newClaim(set: StatefulSet, template: PersistentVolumeClaim, ordinal: number): PersistentVolumeClaim {
   const { status: _, ...claim } = cloneJson(template);
   const labels = { ...claim.metadata.labels, ...set.spec?.selector.matchLabels };
@@ -26,7 +26,7 @@ export function newClaim(set: StatefulSet, template: PersistentVolumeClaim, ordi
   };
 }
 
-/** Whether a pod mounts the claims of its ordinal, each as the volume of its template's name. */
+/** Whether a pod mounts the claims of its ordinal, each as the volume named after its template. */
 export function mountsClaims(set: StatefulSet, pod: Pod, ordinal: number): boolean {
   const claimOf = new Map(
     pod.spec?.volumes?.map(({ name, persistentVolumeClaim }) => [name, persistentVolumeClaim?.claimName]),
@@ -36,7 +36,7 @@ export function mountsClaims(set: StatefulSet, pod: Pod, ordinal: number): boole
   );
 }
 
-/** Makes the claims of its ordinal volumes of a pod, in place of volumes of the same names. Changes the pod. */
+/** Adds the claims of its ordinal as volumes, replacing volumes with the same names. Changes the pod. */
 export function mountClaims(set: StatefulSet, pod: Pod, ordinal: number): void {
   const templates = claimTemplates(set);
   if (templates.length === 0) return;
@@ -53,7 +53,7 @@ export function claimTemplates({ spec }: StatefulSet): readonly PersistentVolume
   return spec?.volumeClaimTemplates ?? [];
 }
 
-/** The sets that may use a claim, by its name: of a template, a set and an ordinal. Each set that the name can mean is looked up. */
+/** The sets that may use a claim, by its name, which consists of a template, a set and an ordinal. All possible set names are looked up. */
 export function setsOfClaim(
   find: (set: ObjectKey) => StatefulSet | undefined,
   { metadata: { namespace = '', name = '' } }: PersistentVolumeClaim,

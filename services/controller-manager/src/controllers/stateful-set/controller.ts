@@ -31,7 +31,7 @@ import type { Action } from './actions.ts';
 import { type ObservedStatefulSet, planStatefulSet, planStatus } from './plan.ts';
 import { performPodAction } from './pod-writes.shell.ts';
 
-/** Keeps one pod for each ordinal of a StatefulSet, with its name, its claims and its template. */
+/** Keeps one pod per ordinal of a StatefulSet, with its name, claims and template. */
 export const statefulSetController: ControllerSpec = {
   name: 'stateful-set',
   eventSource: 'statefulset-controller',
@@ -53,7 +53,7 @@ function observe(set: StatefulSet, cache: Cache): ObservedStatefulSet {
   };
 }
 
-/** The pods of a set, and any other pod that frees a name which a set may wait for. */
+/** Queues for pods of a set, and for other pods that free a name for which a set may wait. */
 function watchPods(): WatchSpec<Pod> {
   const owned = watchOwned(PODS, STATEFUL_SETS, { matters: changesOrder });
   return {
@@ -68,12 +68,12 @@ function watchPods(): WatchSpec<Pod> {
   };
 }
 
-/** Whether an update of a pod changes what its set waits for, counts or repairs. */
+/** Whether an update of a pod affects what its set waits for, counts or repairs. */
 function changesOrder(pod: Pod, old: Pod): boolean {
   return changesCounts(pod, old) || pod.status?.phase !== old.status?.phase;
 }
 
-/** A pod may wait for a claim that is to go, and the owners of a claim follow from the set's policy. */
+/** Queues for claims: a pod may wait for the deletion of a claim, and the owners of a claim depend on the set's policy. */
 function watchClaims(): WatchSpec<PersistentVolumeClaim> {
   return {
     resource: PERSISTENT_VOLUME_CLAIMS,
@@ -89,7 +89,7 @@ function isOwnedAlike({ metadata: a }: PersistentVolumeClaim, { metadata: b }: P
   return a.deletionTimestamp === b.deletionTimestamp && equalJson(a.ownerReferences, b.ownerReferences);
 }
 
-/** What a failed reconcile throws in the end, after its status has been written. */
+/** The error that a failed reconcile throws after its status has been written. */
 interface Failed {
   readonly error: unknown;
 }
@@ -128,7 +128,7 @@ function isPreparation(action: Action): action is Preparation {
   return !isPodAction(action) && action.kind !== 'updateStatus' && action.kind !== 'deleteRevision';
 }
 
-/** Carries out what comes before any change of pods. False when the set has to be planned again. */
+/** Executes an action that precedes pod changes. False if the set must be planned again. */
 async function prepare(
   action: Preparation,
   set: StatefulSet,
@@ -155,13 +155,13 @@ async function prepare(
   }
 }
 
-/** The set after another template had the name of its revision: the next plan finds another name. */
+/** The set after a hash collision of its revision name: the next plan uses another name. */
 function collidedSet(set: StatefulSet): StatefulSet {
   const { replicas = 0, collisionCount = 0 } = set.status ?? {};
   return { ...set, status: { ...set.status, replicas, collisionCount: collisionCount + 1 } };
 }
 
-/** Carries out the actions on pods, in order; alike ones side by side where the policy is `Parallel`. Ends at the first failure. */
+/** Executes the actions on pods in order; with the policy `Parallel`, actions of the same kind in parallel. Stops at the first failure. */
 async function changePods(
   actions: readonly PodAction[],
   set: StatefulSet,
@@ -174,7 +174,7 @@ async function changePods(
       await executeActions(group, (action) => performPodAction(action, set, context, signal), options, signal);
     }
   } catch (error) {
-    // A terminating namespace refuses all pods, and deletes the set.
+    // A terminating namespace rejects all pods and deletes the set.
     return isNamespaceTerminating(error) ? undefined : { error };
   }
   return undefined;

@@ -11,22 +11,22 @@ import {
 } from '../../libraries/revisions/revision.ts';
 import type { TemplateRevision } from './identity.ts';
 
-/** The two revisions that a set's pods are made from, and what its history lacks. */
+/** The two revisions from which a set's pods are created, and the missing changes of its history. */
 export interface SetHistory {
   readonly ownership: Ownership<ControllerRevision>;
   /** The revision that a rolling update started from. */
   readonly current: TemplateRevision;
   /** The revision of the set's template. */
   readonly update: TemplateRevision;
-  /** The revision of the template, to be created. */
+  /** The revision of the template if it must be created. */
   readonly create: ControllerRevision | undefined;
   /** A past revision with the template, which becomes the newest again. */
   readonly renumber: { readonly revision: ControllerRevision; readonly number: number } | undefined;
 }
 
 /**
- * The history of a set by the revisions that it controls or may adopt. The present revision is the one with the set's template,
- * as written, or the newest one if its template is the same after defaulting: a new default of a release starts no rollout.
+ * The history of a set from the revisions that it controls or may adopt. The update revision is the one with the set's template as written;
+ * or the newest one if its template is equal after defaulting, so that a new default in a release starts no rollout.
  */
 export function historyOf(set: StatefulSet, candidates: readonly ControllerRevision[]): SetHistory {
   const selector = selectorOf(set);
@@ -67,7 +67,7 @@ function templateRevision(revision: ControllerRevision): TemplateRevision {
   return { name: revision.metadata.name ?? '', template: templateOf(revision) };
 }
 
-/** Whether a revision's template becomes the set's when the defaults of today are applied to it. */
+/** Whether a revision's template equals the set's after today's defaults are applied to it. */
 function isDefaulted(set: StatefulSet, revision: ControllerRevision): boolean {
   const template = templateOf(revision);
   if (template === undefined || set.spec === undefined) return false;

@@ -4,13 +4,13 @@ import { mountClaims } from './claims.ts';
 
 export const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
-/** Has the name of the revision that a pod was made from. */
+/** The label with the name of the pod's revision. */
 export const REVISION_LABEL = 'controller-revision-hash';
 
-/** No set has a pod of a greater one: the first ordinal and the number of pods have 31 bits each. */
+/** The maximum ordinal: the first ordinal and the number of pods have 31 bits each. */
 const MAX_ORDINAL = 2 ** 32;
 
-/** The ordinals that a set has pods for: `count` from `start` on. */
+/** The ordinals of a set's pods: `count` ordinals starting at `start`. */
 export interface OrdinalRange {
   readonly start: number;
   readonly count: number;
@@ -29,8 +29,8 @@ export function podName(set: StatefulSet, ordinal: number): string {
 }
 
 /**
- * The ordinal in a pod's name; undefined when the pod's name is none that the set gives. Two names never have the same ordinal:
- * `web-01` is not a pod of `web`.
+ * The ordinal in a pod's name; undefined if the set does not use that name. Two names never have the same ordinal: `web-01` is not a pod of
+ * `web`.
  */
 export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
   const name = pod.metadata.name ?? '';
@@ -42,7 +42,7 @@ export function revisionOf(pod: Pod): string | undefined {
   return pod.metadata.labels?.[REVISION_LABEL];
 }
 
-/** Whether a pod of the set has the label with its name. */
+/** Whether a pod of the set has the label with its own name. */
 export function hasIdentity(pod: Pod): boolean {
   return pod.metadata.labels?.[POD_NAME_LABEL] === pod.metadata.name;
 }
@@ -59,7 +59,7 @@ export interface TemplateRevision {
   readonly template: PodTemplateSpec | undefined;
 }
 
-/** The pod of an ordinal: name, host name, subdomain, labels and volumes follow from the set and the ordinal. */
+/** A new pod of an ordinal: name, host name, subdomain, labels and volumes are derived from the set and the ordinal. */
 export function newPod(set: StatefulSet, { name: revision, template }: TemplateRevision, ordinal: number): Pod {
   const pod = podFromTemplate(template, set);
   const name = podName(set, ordinal);

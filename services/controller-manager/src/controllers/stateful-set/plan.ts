@@ -10,7 +10,7 @@ import { ordinalOf, revisionOf } from './identity.ts';
 import { type OrdinalPod, planPods } from './pods.ts';
 import { differs, statefulSetStatus } from './status.ts';
 
-/** What the plan looks at: the set, and the pods and revisions of its namespace that it controls or may adopt. */
+/** The input of the plan: the set, and the pods and revisions of its namespace that it controls or may adopt. */
 export interface ObservedStatefulSet {
   readonly set: StatefulSet;
   readonly pods: readonly Pod[];
@@ -19,9 +19,9 @@ export interface ObservedStatefulSet {
 }
 
 /**
- * Actions that move the observed pods one step towards the set's spec, in the order in which they must be carried out. What is
- * to be adopted is adopted first: it has to be seen as the set's before it is changed. A pod of an ordinal is created only
- * where no pod of its name is observed, so at most one exists: its name is unique in the store.
+ * Actions that move the observed pods one step toward the set's spec, in the order of execution. Adoptions come first: an object must be
+ * visible as the set's before it is changed. A pod of an ordinal is created only if no pod with its name is observed. So at most one
+ * exists, because the name is unique in the store.
  */
 export function planStatefulSet(observed: ObservedStatefulSet, now: Instant): Plan<Action> {
   const { set } = observed;
@@ -57,14 +57,14 @@ export function planStatefulSet(observed: ObservedStatefulSet, now: Instant): Pl
   };
 }
 
-/** The status alone, of the pods as they are observed: for after a failure to change them, and for a set that is being deleted. */
+/** Only the status, from the pods as observed: after a failure to change them, and for a set that is being deleted. */
 export function planStatus(observed: ObservedStatefulSet, now: Instant): readonly Action[] {
   const { set } = observed;
   const history = historyOf(set, observed.revisions);
   return statusActions(set, history, ownedPods(observed).owned, [], now);
 }
 
-/** The pods of the set's names: those that it controls, and those to be adopted and to be released. */
+/** The pods with names of the set: controlled ones, those to adopt and those to release. */
 function ownedPods({ set, pods }: ObservedStatefulSet): Ownership<Pod> {
   const selector = selectorOf(set);
   const named = pods.filter((pod) => ordinalOf(set, pod) !== undefined);
@@ -92,7 +92,7 @@ function statusActions(
   return differs(set, status) ? [{ kind: 'updateStatus', status }] : [];
 }
 
-/** Old revisions beyond `revisionHistoryLimit`; those of the status and of pods stay. */
+/** Old revisions beyond `revisionHistoryLimit`. Revisions in the status and of pods are kept. */
 function truncation(set: StatefulSet, history: SetHistory, pods: readonly Pod[]): Action[] {
   const live = new Set([history.current.name, history.update.name, ...pods.map(revisionOf)]);
   const isLive = ({ metadata }: ControllerRevision) => live.has(metadata.name);

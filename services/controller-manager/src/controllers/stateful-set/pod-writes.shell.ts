@@ -15,15 +15,15 @@ import type { ClaimChanges, ClaimOwners, PodAction } from './actions.ts';
 
 type Verb = 'Create' | 'Update' | 'Delete';
 
-/** Why a write failed, and how Events say it. */
+/** A failed write: its error, and the text for Events. */
 interface Failure {
   readonly error: unknown;
   readonly message: string;
 }
 
 /**
- * Carries out an action on a pod and its claims, and reports it on the set in Kubernetes' words. Rejects with the first error.
- * Deletions name the uid of the pod that was observed, never just its name.
+ * Executes an action on a pod and its claims, and reports it on the set with Kubernetes' messages. Rejects with the first error. Deletions
+ * include the uid of the observed pod, never only its name.
  */
 export async function performPodAction(
   action: PodAction,
@@ -64,7 +64,7 @@ class PodWriter {
     this.#signal = signal;
   }
 
-  /** Creates claims and changes their owners. All are tried; the failures are reported for the verb, and the first is thrown. */
+  /** Creates claims and changes their owners. All are tried; failures are reported for the verb, and the first one is thrown. */
   async changeClaims(pod: Pod, { create, owners }: ClaimChanges, verb: Verb): Promise<void> {
     const created = await Promise.all(create.map((claim) => this.#createClaim(claim, pod)));
     const changed = await Promise.all(owners.map((change) => this.#changeOwners(change)));
@@ -89,7 +89,7 @@ class PodWriter {
     this.#reportSuccess(verb, pod);
   }
 
-  /** A pod that is gone was deleted, as wanted; a namesake of it is left alone. */
+  /** Deletes a pod. A missing pod is not an error; a new pod with the same name is not deleted. */
   async deletePod(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
     try {
@@ -134,7 +134,9 @@ class PodWriter {
     this.#context.events.event(this.#set, 'Normal', `Successful${verb}`, `${verb} ${this.#name(pod)} successful`);
   }
 
-  /** Not where another writer was faster, nor in a terminating namespace: the next reconcile knows more, or there is none. */
+  /**
+   * Reports a failure, except conflicts with other writers, which the next reconcile resolves, and rejections by a terminating namespace.
+   */
   #reportFailure(verb: Verb, pod: Pod, { error, message }: Failure): void {
     if (isReason(error, 'AlreadyExists') || isReason(error, 'Conflict') || isNamespaceTerminating(error)) return;
     this.#context.events.event(

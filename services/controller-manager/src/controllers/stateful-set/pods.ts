@@ -22,29 +22,29 @@ export interface OrdinalPod {
   readonly pod: Pod;
 }
 
-/** What a plan for the pods looks at. */
+/** The input of a plan for the pods. */
 interface ObservedPods {
   readonly set: StatefulSet;
   readonly history: Pick<SetHistory, 'current' | 'update'>;
-  /** No two of the same ordinal. */
+  /** At most one per ordinal. */
   readonly ordinalPods: readonly OrdinalPod[];
   readonly findClaim: FindClaim;
   readonly now: Instant;
 }
 
-/** What is to be done to the pods now, and which of them are deleted for an update. */
+/** The actions on pods now, and the pods that are deleted for an update. */
 interface PodsPlan {
   readonly actions: readonly PodAction[];
   readonly leaving: readonly Pod[];
 }
 
 /**
- * What becomes of the pods after one: an ordered set waits where one is not available; a parallel one takes all steps of its
- * kind, but begins nothing else where one is `blocked`, as after a failed write.
+ * Whether to continue with the next pod. An ordered set waits for a pod that is not available. A parallel set takes all steps of the same
+ * kind, but starts nothing else if one is `blocked`, as after a failed write.
  */
 type Verdict = 'go on' | 'wait' | 'blocked';
 
-/** The most actions that one look takes in a parallel set, as many as Kubernetes has under way at once; the rest follows. */
+/** The maximum number of actions per reconcile of a parallel set, as many as Kubernetes executes at a time; the rest follows. */
 const MAX_ACTIONS = 500;
 
 interface Step {
@@ -53,9 +53,9 @@ interface Step {
 }
 
 /**
- * The next steps towards one pod for each ordinal, as in Kubernetes: pods in range are created and repaired in ascending order,
- * those out of range are deleted in descending order, and then outdated ones are deleted for an update. With the policy
- * `OrderedReady` each step waits until all pods before it are available; with `Parallel` only an update waits.
+ * The next steps toward one pod per ordinal, as in Kubernetes: pods in range are created and repaired in ascending order, those out of
+ * range are deleted in descending order, and then outdated ones are deleted for an update. With the policy `OrderedReady`, each step waits
+ * until all previous pods are available; with `Parallel`, only an update waits.
  */
 export function planPods(observed: ObservedPods): PodsPlan {
   const { set, ordinalPods, now } = observed;
@@ -78,7 +78,7 @@ export function planPods(observed: ObservedPods): PodsPlan {
   const actions = [...living.actions, ...claims, ...shrinking.actions];
   if (shrinking.verdict !== 'go on') return { actions, leaving: [] };
   const deleted = new Set(actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : [])));
-  // All of them were looked at, so there are no more than there are pods.
+  // All of them were processed, so there are no more than pods.
   const slots = Array.from(ordinalsIn(range), (ordinal) => byOrdinal.get(ordinal)).map((pod) =>
     pod !== undefined && deleted.has(pod) ? undefined : pod,
   );
@@ -90,7 +90,7 @@ function* ordinalsIn({ start, count }: OrdinalRange): Generator<number> {
   for (let ordinal = start; ordinal < start + count; ordinal++) yield ordinal;
 }
 
-/** Takes steps in order. An ordered set stops at the first that does not go on; a parallel one when there are too many actions. */
+/** Takes steps in order. An ordered set stops at the first step that does not continue; a parallel one when there are too many actions. */
 function takeSteps<T>(items: Iterable<T>, isOrdered: boolean, stepOf: (item: T) => Step): Step {
   const actions: PodAction[] = [];
   let isBlocked = false;
@@ -107,7 +107,7 @@ function takeSteps<T>(items: Iterable<T>, isOrdered: boolean, stepOf: (item: T) 
 function stepOfOrdinal(observed: ObservedPods, ordinal: number, pod: Pod | undefined): Step {
   if (pod === undefined) return creation(observed, ordinal);
   const isLeaving = pod.metadata.deletionTimestamp !== undefined;
-  // One that has ended is replaced, whatever its exit codes say.
+  // An ended pod is replaced, whatever its exit codes.
   if (hasEnded(pod)) return { actions: isLeaving ? [] : [{ kind: 'deletePod', pod }], verdict: 'wait' };
   const isOrdered = observed.set.spec?.podManagementPolicy !== 'Parallel';
   if (pod.status?.phase === 'Pending') {
@@ -122,7 +122,7 @@ function stepOfOrdinal(observed: ObservedPods, ordinal: number, pod: Pod | undef
   return { actions: repairs(observed, ordinal, pod), verdict };
 }
 
-/** The revision that a missing pod is made from: the current one for those that an update has not reached, or will not. */
+/** The revision for a missing pod: the current one for pods that the update has not reached or will not reach. */
 function revisionFor({ set, history }: ObservedPods, ordinal: number): TemplateRevision {
   const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
   const index = ordinal - ordinalRange(set).start;
@@ -145,7 +145,7 @@ function creation(observed: ObservedPods, ordinal: number): Step {
   return { actions: [...conflicts(conflicting), { kind: 'createPod', pod, claims: changes }], verdict: 'wait' };
 }
 
-/** What a pod that runs lacks of its identity, its volumes and its claims. */
+/** The repairs of a running pod's identity, volumes and claims. */
 function repairs({ set, findClaim }: ObservedPods, ordinal: number, pod: Pod): PodAction[] {
   const { changes, conflicting } = claimsOf(set, pod, ordinal, findClaim);
   const isMounted = mountsClaims(set, pod, ordinal);
@@ -176,7 +176,7 @@ function conflicts(claims: readonly string[]): PodAction[] {
   }));
 }
 
-/** Deletes a pod out of range, after those above it are gone. One that is not available holds the others, but goes itself. */
+/** Deletes a pod out of range after all higher ones are gone. An unavailable pod blocks the others but is deleted itself. */
 function stepOfCondemned({ set, now }: ObservedPods, { pod }: OrdinalPod, needsHealth: boolean): Step {
   if (pod.metadata.deletionTimestamp !== undefined) return { actions: [], verdict: 'wait' };
   if (needsHealth && (!isRunningAndReady(pod) || isUnavailable(pod, set, now))) return { actions: [], verdict: 'wait' };
@@ -184,9 +184,9 @@ function stepOfCondemned({ set, now }: ObservedPods, { pod }: OrdinalPod, needsH
 }
 
 /**
- * The outdated pods that an update deletes now, highest ordinal first, at or above the partition. `slots` are the pods in range
- * by index, undefined where one is missing. Without `maxUnavailable`, one goes at a time, and pods above it must be available;
- * with it, as many as it leaves, counting all pods in range that are not available.
+ * The outdated pods that an update deletes now, highest ordinal first, at or above the partition. `slots` are the pods in range by index,
+ * undefined if missing. Without `maxUnavailable`, one pod at a time is deleted, and all pods above it must be available. With it, as many
+ * as it allows, counting all unavailable pods in range.
  */
 function podsToUpdate(
   set: StatefulSet,

@@ -4,19 +4,19 @@ import { isAvailable, isReady } from '../../libraries/pods/pod-state.ts';
 import type { SetHistory } from './history.ts';
 import { revisionOf } from './identity.ts';
 
-/** Running and ready: what the ordered policy waits for. */
+/** Whether a pod is running and ready, for which the ordered policy waits. */
 export function isRunningAndReady(pod: Pod): boolean {
   return pod.status?.phase === 'Running' && isReady(pod);
 }
 
-/** Whether an update counts a pod as missing: it is not available, or being deleted. */
+/** Whether an update counts a pod as unavailable: it is not available, or being deleted. */
 export function isUnavailable(pod: Pod, set: StatefulSet, now: Instant): boolean {
   return pod.metadata.deletionTimestamp !== undefined || !isAvailable(pod, set.spec?.minReadySeconds ?? 0, now);
 }
 
 /**
- * The status that follows from a set's pods. `leaving` are pods that are deleted for an update just now. A rolling update is
- * complete when all pods are updated and ready: its revision becomes the current one.
+ * The status computed from a set's pods. `leaving` are pods that are being deleted for an update. A rolling update is complete when all
+ * pods are updated and ready: its revision then becomes the current one.
  */
 export function statefulSetStatus(
   set: StatefulSet,
@@ -47,7 +47,7 @@ export function statefulSetStatus(
   };
 }
 
-/** Whether a status says anything else than the set's. Conditions, which others may write, do not count. */
+/** Whether a status differs from the set's. Conditions are ignored, because others may write them. */
 export function differs(set: StatefulSet, status: StatefulSetStatus): boolean {
   const old: Partial<StatefulSetStatus> = set.status ?? {};
   return (

@@ -17,12 +17,12 @@ import {
   taintsDiffer,
 } from './plan.ts';
 
-/** A pod that will be evicted when its toleration has run out. */
+/** A pod that will be evicted when its toleration expires. */
 interface Scheduled extends ScheduledEviction {
   readonly pod: Pod;
 }
 
-/** A changed pod that may be evicted, or was to be. Most are on nodes without such a taint. */
+/** Queues a changed pod that may be evicted, or was going to be. Most pods are on nodes without such a taint. */
 function watchPods(scheduled: ReadonlyMap<string, Scheduled>): WatchSpec<Pod> {
   const self = watchSelf(PODS, changesEviction);
   return {
@@ -34,7 +34,7 @@ function watchPods(scheduled: ReadonlyMap<string, Scheduled>): WatchSpec<Pod> {
   };
 }
 
-/** Deletes pods that do not tolerate a NoExecute taint of their node, when their toleration has run out. */
+/** Deletes pods that do not tolerate a NoExecute taint of their node, or whose toleration has expired. */
 export function createTaintEvictionController(meter: TaintEvictionMeter): ControllerSpec {
   const scheduled = new Map<string, Scheduled>();
   return {

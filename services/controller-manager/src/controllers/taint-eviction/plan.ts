@@ -3,21 +3,21 @@ import { disruptionTarget, equalJson, type Node, type Pod, type PodCondition, to
 
 const NO_EXECUTE = 'NoExecute';
 
-/** What is remembered of a pod whose toleration runs out later. */
+/** The memory of a pod whose toleration expires later. */
 export interface ScheduledEviction {
-  /** When that was first seen. Taints without a time count from then. */
+  /** When this was first observed. Taints without a time count from then. */
   readonly since: Instant;
 }
 
 export type Action =
-  /** Deletes the pod, with a condition that says why. It was `due` when its toleration had run out. */
+  /** Deletes the pod, with a condition that gives the reason. `due` is when its toleration expired. */
   | { readonly kind: 'evict'; readonly condition: PodCondition; readonly due: Instant }
   /** Remembers that the pod will be evicted. */
   | { readonly kind: 'schedule'; readonly since: Instant }
-  /** Reports that the pod stays, or is evicted for another reason, and forgets. */
+  /** Reports that the pod stays or is deleted for another reason, and forgets it. */
   | { readonly kind: 'cancel' };
 
-/** Evicts a pod that does not tolerate its node's NoExecute taints, now or when its toleration runs out. */
+/** Evicts a pod that does not tolerate its node's NoExecute taints, now or when its toleration expires. */
 export function planEviction(
   pod: Pod,
   node: Node | undefined,
@@ -35,11 +35,11 @@ export function planEviction(
 }
 
 /**
- * When the pod must go; undefined when it tolerates all taints for ever. Of each taint the first toleration that fits counts, from when pod and
- * taint met: a pod that is bound to a node which has been tainted for long stays as long as any other, as with Kubernetes.
+ * When the pod must be evicted; undefined if it tolerates all taints forever. For each taint, the first matching toleration counts, from
+ * the time when pod and taint met: a pod bound to a node that has been tainted for long stays as long as any other, as in Kubernetes.
  */
 function evictionTime(pod: Pod, node: Node, since: Instant): Instant | 'now' | undefined {
-  // Agents write the time of binding by clocks of their own.
+  // Agents write the time of binding by their own clocks.
   const bound = Math.min(boundAt(pod), since);
   let at: Instant | undefined;
   for (const taint of node.spec?.taints ?? []) {
@@ -54,7 +54,7 @@ function evictionTime(pod: Pod, node: Node, since: Instant): Instant | 'now' | u
   return at;
 }
 
-/** When a pod got its node. One that was created with it has got it then. */
+/** When a pod was bound to its node; its creation time if it was created with one. */
 function boundAt({ metadata, status }: Pod): Instant {
   const scheduled = status?.conditions?.find((one) => one.type === 'PodScheduled' && one.status === 'True');
   const time = scheduled?.lastTransitionTime ?? metadata.creationTimestamp;
@@ -72,7 +72,7 @@ export function hasEvictingTaint(node: Node | undefined): boolean {
   return node?.spec?.taints?.some(({ effect }) => effect === NO_EXECUTE) === true;
 }
 
-/** Whether a change of a node may evict pods, or spare them. */
+/** Whether a change of a node may start or stop evictions. */
 export function taintsDiffer(node: Node | undefined, old: Node | undefined): boolean {
   return !equalJson(node?.spec?.taints ?? [], old?.spec?.taints ?? []);
 }

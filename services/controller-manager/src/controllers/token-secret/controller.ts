@@ -23,7 +23,7 @@ import {
 } from './plan.ts';
 
 /**
- * Fills Secrets of type `kubernetes.io/service-account-token`, and takes deleted ones off their accounts' lists. `readCa` gives the
+ * Fills Secrets of type `kubernetes.io/service-account-token`, and removes deleted ones from their accounts' lists. `readCa` returns the
  * newest PEM.
  */
 export function createTokenSecretController(readCa: () => string): ControllerSpec {
@@ -70,7 +70,7 @@ export function createTokenSecretController(readCa: () => string): ControllerSpe
   };
 }
 
-/** A write that fails is repeated with the key; what is remembered stays until then. */
+/** A failed write is repeated with the key; the memory is kept until then. */
 async function dropReference(
   key: ObjectKey,
   deleted: Map<string, DeletedTokenSecret>,
@@ -112,7 +112,7 @@ async function requestToken(
 ): Promise<TokenRequest> {
   const at = { ...account, subresource: 'token' };
   const token = await ignoreNotFound(client.createSubresource(SERVICE_ACCOUNTS, at, tokenRequestFor(secret), signal));
-  // The account was deleted meanwhile: the next reconcile deletes the secret.
+  // The account was deleted meanwhile; the next reconcile deletes the Secret.
   if (token === undefined)
     throw StatusError.conflict(SECRETS, secret.metadata.name ?? '', 'its service account has gone');
   return token;

@@ -8,7 +8,7 @@ import {
   type TokenRequest,
 } from '@gantry/objects';
 
-/** What the plan looks at. `account` is verified to be absent at the store when it is undefined. */
+/** The input of the plan. If `account` is undefined, its absence was verified at the store. */
 export interface ObservedTokenSecret {
   readonly secret: Secret;
   readonly account: ServiceAccount | undefined;
@@ -16,22 +16,22 @@ export interface ObservedTokenSecret {
 }
 
 export type Action =
-  /** Its account is gone, or another one by now. */
+  /** Its account has been deleted, possibly replaced by another one. */
   | { readonly kind: 'delete' }
-  /** The secret with everything but a token. A new token is asked for when `token` says so. */
+  /** The Secret with everything except a token. With `token: 'request'`, a new token is requested. */
   | { readonly kind: 'fill'; readonly secret: Secret; readonly token: 'keep' | 'request' };
 
-/** The account without the reference to a secret that has gone. */
+/** Removes the reference to a deleted Secret from the account. */
 export interface DropReference {
   readonly kind: 'dropReference';
   readonly account: ServiceAccount;
 }
 
-/** A token secret that was deleted: its name, and the account that it was for. */
+/** A deleted token Secret: its name and its account. */
 export interface DeletedTokenSecret {
   readonly name: string;
   readonly accountName: string;
-  /** Undefined when the secret was never filled. */
+  /** Undefined if the Secret was never filled. */
   readonly accountUid: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function accountNameOf(secret: Secret): string | undefined {
   return secret.type === TOKEN_SECRET && name !== '' ? name : undefined;
 }
 
-/** What is remembered of a deleted secret; undefined for others than token secrets. */
+/** The memory of a deleted Secret; undefined if it is not a token Secret. */
 export function deletedTokenSecret(secret: Secret): DeletedTokenSecret | undefined {
   const accountName = accountNameOf(secret);
   if (accountName === undefined) return undefined;
@@ -52,7 +52,7 @@ export function deletedTokenSecret(secret: Secret): DeletedTokenSecret | undefin
   };
 }
 
-/** The account that a deleted secret was for does not list it any more. */
+/** Removes a deleted Secret from the list of its account. */
 export function planTokenSecretReference(
   { name, accountUid = '' }: DeletedTokenSecret,
   account: ServiceAccount | undefined,
@@ -64,7 +64,7 @@ export function planTokenSecretReference(
   return { actions: [{ kind: 'dropReference', account: kept.length === 0 ? rest : { ...rest, secrets: kept } }] };
 }
 
-/** Fills a secret that asks for a long-lived token of a ServiceAccount, and removes it when the account has gone. */
+/** Fills a Secret that requests a long-lived token of a ServiceAccount, and deletes it when the account is gone. */
 export function planTokenSecret({ secret, account, caCertificate }: ObservedTokenSecret): Plan<Action> {
   if (secret.metadata.deletionTimestamp !== undefined) return { actions: [] };
   const uid = secret.metadata.annotations?.[ACCOUNT_UID_ANNOTATION];
@@ -92,10 +92,10 @@ function encode(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** As long as the API allows: such tokens are meant to last. */
+/** The maximum that the API allows: such tokens are meant to be long-lived. */
 const LIFETIME_SECONDS = 10 * 365 * 86_400;
 
-/** Asks for a token that is valid while the secret exists. */
+/** Requests a token that is valid while the Secret exists. */
 export function tokenRequestFor({ metadata: { name = '', uid = '' } }: Secret): TokenRequest {
   return {
     apiVersion: 'authentication.k8s.io/v1',

@@ -4,7 +4,7 @@ import { JOBS, keyOf } from '@gantry/objects';
 import type { TtlMeter } from '../../metrics/workloads.ts';
 import { planCleanup } from './plan.ts';
 
-/** Deletes Jobs some time after their end, with their pods first. */
+/** Deletes Jobs some time after their end; their pods are deleted first. */
 export function createTtlAfterFinishedController(meter: TtlMeter): ControllerSpec {
   return {
     name: 'ttl-after-finished',
@@ -15,7 +15,7 @@ export function createTtlAfterFinishedController(meter: TtlMeter): ControllerSpe
       if (cached === undefined) return {};
       const plan = planCleanup(cached, clock.now());
       if (plan.actions.length === 0) return resultOf(plan, clock);
-      // The cache may not show yet that the time was changed.
+      // The cache may not show a changed TTL yet.
       const fresh = await ignoreNotFound(client.get(JOBS, key, signal));
       if (fresh === undefined) return {};
       const freshPlan = planCleanup(fresh, clock.now());

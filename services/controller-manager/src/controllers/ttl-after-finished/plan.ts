@@ -1,10 +1,10 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { Job } from '@gantry/objects';
 
-/** `due` is when the Job's time ran out. */
+/** `due` is when the Job's TTL expired. */
 export type Action = { readonly kind: 'delete'; readonly job: Job; readonly due: Instant };
 
-/** A Job that has ended is deleted `ttlSecondsAfterFinished` after its end; without that field it stays. */
+/** Deletes a Job `ttlSecondsAfterFinished` after its end; without that field it is kept. */
 export function planCleanup(job: Job, now: Instant): Plan<Action> {
   const seconds = job.spec?.ttlSecondsAfterFinished;
   const endedAt = endOf(job);
@@ -17,7 +17,7 @@ export function planCleanup(job: Job, now: Instant): Plan<Action> {
     : { actions: [], requeueAt: expiresAt };
 }
 
-/** When a Job ended, in Unix milliseconds; undefined while it goes on, or when its status does not say when. */
+/** When a Job ended, in Unix milliseconds; undefined while it continues, or if its status does not contain the time. */
 function endOf({ status }: Job): Instant | undefined {
   const end = status?.conditions?.find(
     (condition) => (condition.type === 'Complete' || condition.type === 'Failed') && condition.status === 'True',

@@ -2,7 +2,7 @@ import { carryOut, type ControllerSpec, watchSelf, type WatchSpec } from '@gantr
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, type PersistentVolume } from '@gantry/objects';
 import { growsClaim, planExpansionReport } from './plan.ts';
 
-/** Queues the claim of a volume that gets it: the claim may have been seen first. */
+/** Queues the claim of a newly bound volume: the claim's event may have come first. */
 const watchBindings: WatchSpec<PersistentVolume> = {
   resource: PERSISTENT_VOLUMES,
   keys: (volume, old) => {
@@ -11,7 +11,7 @@ const watchBindings: WatchSpec<PersistentVolume> = {
   },
 };
 
-/** Reports claims that wait for their volume to grow. What makes it grow is the controller of its provisioner. */
+/** Reports claims that wait for their volume to be expanded. The provisioner's controller expands it. */
 export const volumeExpansionController: ControllerSpec = {
   name: 'volume-expansion',
   eventSource: 'volume_expand',

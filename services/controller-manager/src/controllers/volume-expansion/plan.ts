@@ -7,7 +7,7 @@ export interface Action {
   readonly message: string;
 }
 
-/** Reports that a bound claim which asks for more than it has waits for the controller of its volume, as Kubernetes reports it. */
+/** Reports that a bound claim with a larger request than capacity waits for its volume's controller, as Kubernetes does. */
 export function planExpansionReport(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): Plan<Action> {
   if (claim.status?.phase !== 'Bound' || !isBoundTo(claim, volume)) return { actions: [] };
   if (compare(requestOf(claim), capacityOf(claim)) <= 0) return { actions: [] };
@@ -15,7 +15,7 @@ export function planExpansionReport(claim: PersistentVolumeClaim, volume: Persis
   return { actions: [{ kind: 'report', reason: 'ExternalExpanding', message }] };
 }
 
-/** Whether a change of a claim is one of its size: it asks for more than before, or has more. */
+/** Whether a claim's request or capacity has grown. */
 export function growsClaim(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
   return compare(requestOf(claim), requestOf(old)) > 0 || compare(capacityOf(claim), capacityOf(old)) > 0;
 }

@@ -2,22 +2,22 @@ import { type ControllerContext, IndexedObjects, type ReconcileKey } from '@gant
 import { claimsOfPod, formatKey, keyOf, type PersistentVolumeClaim, type Pod, PODS } from '@gantry/objects';
 import { isClaimUsed } from './plan.ts';
 
-/** The pods of a namespace that name claims, as the store had them. */
+/** The pods of a namespace with claims, as listed from the store. */
 interface Listing {
-  /** By the counter of `ClaimUses`. */
+  /** The value of the counter of `ClaimUses` at its start. */
   readonly begunAt: number;
-  /** By the name of the claim. */
+  /** Pods by the name of the claim. */
   readonly pods: Promise<ReadonlyMap<string, readonly Pod[]>>;
 }
 
 /**
- * Which pods use which claims. Before a claim is let go, the store is asked for pods that the cache does not show yet, once for all
- * claims of a namespace that are deleted together: a pod that is bound to its node after a claim's deletion cannot start with it, so a
- * list that began after it was seen is good for ever.
+ * Knows which pods use which claims. Before a claim is released, the store is read for pods that the cache does not show yet, once for all
+ * claims of a namespace that are deleted together. A pod that is bound to its node after a claim's deletion cannot start with it, so a list
+ * that started after the deletion was seen stays valid.
  */
 export class ClaimUses {
   readonly #pods = new IndexedObjects<Pod, 'claim'>({ claim: keysOfClaims });
-  /** When claims were first seen to be deleted, by namespace and name. */
+  /** When the deletion of claims was first seen, by namespace and name. */
   readonly #deleted = new Map<string, Map<string, { readonly uid: string; readonly at: number }>>();
   readonly #listings = new Map<string, Listing>();
   #counter = 0;
@@ -46,14 +46,14 @@ export class ClaimUses {
     return [key];
   }
 
-  /** Whether a pod uses a claim that is being deleted; others are not looked up. */
+  /** Whether a pod uses a claim that is being deleted. Always true for other claims, without a lookup. */
   async isUsed(claim: PersistentVolumeClaim, context: ControllerContext, signal: AbortSignal): Promise<boolean> {
     if (claim.metadata.deletionTimestamp === undefined) return true;
     const { namespace = '', name = '' } = claim.metadata;
     if (isClaimUsed(claim, this.#pods.in('claim', formatKey(keyOf(claim))))) return true;
     const isUsedIn = async ({ pods }: Listing) => isClaimUsed(claim, (await pods).get(name) ?? []);
     const known = this.#listings.get(namespace);
-    // A use that a list has shown may have ended since.
+    // A use in the list may have ended since.
     if (known !== undefined && known.begunAt > this.#deletedAt(claim) && !(await isUsedIn(known))) return false;
     return await isUsedIn(this.#list(namespace, context, signal));
   }

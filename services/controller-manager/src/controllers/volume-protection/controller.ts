@@ -25,7 +25,7 @@ import { type Action, classesOfClaim, isClassUsed, isVolumeUsed, planProtection 
 
 const global = (name: string): ObjectKey => ({ namespace: '', name });
 
-/** Protects claims, and lets them go when no pod uses them any more. */
+/** Protects claims, and releases them when no pod uses them any more. */
 export function createClaimProtectionController(): ControllerSpec {
   const uses = new ClaimUses();
   return {
@@ -58,7 +58,7 @@ export const volumeProtectionController: ControllerSpec = {
   },
 };
 
-/** Protects classes of volume attributes, and releases those that no claim and no volume names. */
+/** Protects volume attributes classes, and releases those that no claim and no volume uses. */
 export const attributesProtectionController: ControllerSpec = {
   name: 'attributes-protection',
   eventSource: 'vac-protection-controller',

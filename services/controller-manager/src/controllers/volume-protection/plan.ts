@@ -8,7 +8,7 @@ export interface Action<T extends KubeObject> {
   readonly object: T;
 }
 
-/** Releases an object that is being deleted and not in use. One that lost its finalizer while it was not being deleted gets it back. */
+/** Releases an object that is being deleted and not in use. An object that lost its finalizer while not being deleted gets it back. */
 export function planProtection<T extends KubeObject>(object: T, protection: string, inUse: boolean): Plan<Action<T>> {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   const isProtected = finalizers.includes(protection);
@@ -25,8 +25,8 @@ export function isClaimUsed(claim: PersistentVolumeClaim, pods: readonly Pod[]):
 }
 
 /**
- * A pod without a node cannot start with a terminating claim, so it does not use it. A claim that was made for a pod goes before it
- * when the pod is deleted in the foreground: one whose containers are gone does not hold it.
+ * A pod without a node cannot start with a terminating claim, so it does not use it. A claim created for a pod is deleted before it when
+ * the pod is deleted in the foreground, so a pod without running containers does not hold the claim.
  */
 function usesClaim({ metadata, spec }: Pod, claim: PersistentVolumeClaim): boolean {
   if ((spec?.nodeName ?? '') === '') return false;
@@ -44,7 +44,7 @@ export function isVolumeUsed(volume: PersistentVolume): boolean {
   return volume.status?.phase === 'Bound';
 }
 
-/** Classes that a claim has, wants or is being moved to. */
+/** Classes that a claim has, requests or is being moved to. */
 export function classesOfClaim({ spec, status }: PersistentVolumeClaim): readonly string[] {
   return [
     spec?.volumeAttributesClassName,

@@ -7,20 +7,20 @@ const MS_PER_POD = 0.5;
 const MAX_MS = 1000;
 
 /**
- * How long changes of the pods of an owner may be collected, in milliseconds. A reconcile looks at all its pods, and while many
- * become ready or go, each change would cause one and a write of the status: large sets collect changes, so that the work
- * stays in proportion to the pods.
+ * Milliseconds for which pod changes of an owner may be collected. A reconcile processes all its pods, and while many become ready or are
+ * deleted, each change would cause a reconcile and a status write. Large sets collect changes so that the work stays proportional to the
+ * number of pods.
  */
 export function collectingTimeMs(pods: number): number {
   return pods < SMALL_SET ? 0 : Math.min(pods * MS_PER_POD, MAX_MS);
 }
 
-/** Neither finished nor being deleted. */
+/** Whether a pod is neither finished nor being deleted. */
 export function isActive(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod);
 }
 
-/** Being deleted while it may still run. */
+/** Whether a pod is being deleted and may still run. */
 export function isTerminating(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp !== undefined && !hasEnded(pod);
 }
@@ -29,7 +29,7 @@ export function isReady(pod: Pod): boolean {
   return readyCondition(pod) !== undefined;
 }
 
-/** Since when the pod is ready, in Unix milliseconds; 0 when its condition has no time, undefined when it is not ready. */
+/** Since when the pod is ready, in Unix milliseconds; 0 if its condition has no time, undefined if it is not ready. */
 export function readySince(pod: Pod): Instant | undefined {
   const ready = readyCondition(pod);
   if (ready === undefined) return undefined;
@@ -39,8 +39,8 @@ export function readySince(pod: Pod): Instant | undefined {
 }
 
 /**
- * When the pod has been, or will have been, ready for `minReadySeconds`; undefined when it is not ready, or must stay ready for
- * some time and does not say since when it is. Unix milliseconds.
+ * When the pod has been ready for `minReadySeconds`, now or in the future, in Unix milliseconds. Undefined if it is not ready, or if a
+ * minimum is required and its ready time is unknown.
  */
 export function availableAt(pod: Pod, minReadySeconds: number): Instant | undefined {
   const since = readySince(pod);
@@ -53,7 +53,7 @@ export function isAvailable(pod: Pod, minReadySeconds: number, now: Instant): bo
   return (availableAt(pod, minReadySeconds) ?? Infinity) <= now;
 }
 
-/** When the next of these ready pods becomes available; undefined when none will. Unix milliseconds. */
+/** When the next of these ready pods becomes available, in Unix milliseconds; undefined if none will. */
 export function nextAvailability(pods: readonly Pod[], minReadySeconds: number, now: Instant): Instant | undefined {
   if (minReadySeconds <= 0) return undefined;
   let next: Instant | undefined;
@@ -69,8 +69,8 @@ function readyCondition(pod: Pod): PodCondition | undefined {
 }
 
 /**
- * Whether an update of a pod changes what an owner that counts active, ready and available pods sees: end, readiness, deletion or
- * labels. Its node, addresses and containers do not.
+ * Whether an update of a pod affects an owner that counts active, ready and available pods: by its end, readiness, deletion or labels.
+ * Node, addresses and containers do not.
  */
 export function changesCounts(pod: Pod, old: Pod): boolean {
   return (

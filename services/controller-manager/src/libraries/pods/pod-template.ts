@@ -4,8 +4,8 @@ import { controllerReference } from '../ownership.ts';
 const MAX_NAME_LENGTH = 253;
 
 /**
- * A pod of a template, controlled by `owner`: the labels, annotations, finalizers and spec of the template, and a name that the
- * API server generates from the owner's. The caller may change the pod.
+ * A pod from a template, controlled by `owner`: with the template's labels, annotations, finalizers and spec, and a name that the API
+ * server generates from the owner's. The caller may change the pod.
  */
 export function podFromTemplate(template: PodTemplateSpec | undefined, owner: KubeObject): Pod {
   const { metadata = {}, spec } = cloneJson(template ?? {});

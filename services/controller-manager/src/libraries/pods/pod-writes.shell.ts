@@ -3,16 +3,16 @@ import { ignoreNotFound, isNamespaceTerminating, type ObjectWrite } from '@gantr
 import type { ControllerContext } from '@gantry/controller-runtime';
 import { isReason, keyOf, type KubeObject, type Pod, PODS, StatusError } from '@gantry/objects';
 
-/** What writes of pods need of a reconcile's context. */
+/** The part of a reconcile's context that pod writes need. */
 type PodWriter = Pick<ControllerContext, 'client' | 'events'>;
 
-/** The most pods of one request. */
+/** The maximum number of pods per request. */
 const MAX_GROUP = 64;
 
 /**
- * Creates pods of an owner: one, then two, four and so on, up to the first group with a failure, which is thrown after the
- * group has ended. A terminating namespace ends it without an error, since it would refuse all. Reports `SuccessfulCreate` and
- * `FailedCreate` on the owner. After a failure the caller plans again from the cache: some of the pods may exist.
+ * Creates pods of an owner: one, then two, four and so on, until the first group with a failure, which is thrown when the group has ended.
+ * A terminating namespace ends it without an error, because it rejects all pods. Reports `SuccessfulCreate` and `FailedCreate` on the
+ * owner. After a failure, the caller plans again from the cache: some pods may exist.
  */
 export async function createPods(
   owner: KubeObject,
@@ -52,14 +52,14 @@ export async function createPod(owner: KubeObject, pod: Pod, context: PodWriter,
   if ('error' in result) throw result.error;
 }
 
-/** A pod was chosen for deletion for what it was, and is no longer: its owner is to choose again. */
+/** A pod changed after it was chosen for deletion because of its state: its owner has to choose again. */
 export class PodChangedError extends Error {
   override readonly name = 'PodChangedError';
 }
 
 /**
- * Deletes all of these pods of an owner, and throws the first failure after all have been tried. A pod `asSeen` is deleted only in the
- * revision in which it was observed; when it has changed since, `PodChangedError` is thrown, and nothing is reported on the owner.
+ * Deletes these pods of an owner, and throws the first failure after all have been tried. A pod in `asSeen` is deleted only at its observed
+ * version; if it has changed, `PodChangedError` is thrown and nothing is reported on the owner.
  */
 export async function deletePods(
   owner: KubeObject,
@@ -101,32 +101,32 @@ export async function deletePods(
 }
 
 /**
- * Whether the store still has this pod. A deletion that a conflict rejects is to be tried again then; otherwise another pod has its
- * name, and is left alone.
+ * Whether the store still has this pod. If so, a deletion rejected by a conflict is retried; otherwise another pod has its name and is not
+ * deleted.
  */
 export async function isStored(pod: Pod, { client }: Pick<PodWriter, 'client'>, signal: AbortSignal): Promise<boolean> {
   const stored = await ignoreNotFound(client.get(PODS, keyOf(pod), signal));
   return stored !== undefined && stored.metadata.uid === pod.metadata.uid;
 }
 
-/** A pod whose deletion was rejected: another pod has its name, or the server could not write it just now. */
+/** A pod whose deletion was rejected: another pod has its name, or the server could not write at that moment. */
 interface Conflicted {
   readonly pod: Pod;
   readonly error: Error;
 }
 
 /**
- * Deletes one pod of an owner and reports `SuccessfulDelete` or `FailedDelete` on the owner. A pod that is gone, or whose name
- * belongs to another pod by now, is neither a success nor a failure.
+ * Deletes one pod of an owner and reports `SuccessfulDelete` or `FailedDelete` on the owner. A pod that is gone, or whose name now belongs
+ * to another pod, is neither a success nor a failure.
  */
 export async function deletePod(owner: KubeObject, pod: Pod, context: PodWriter, signal: AbortSignal): Promise<void> {
   await deletePods(owner, [pod], context, signal);
 }
 
-/** What became of a write. */
+/** The result of a write. */
 type Result = { readonly object: KubeObject } | { readonly error: Error };
 
-/** Sends writes in one request and returns what failed. A request that fails as a whole is reported once. */
+/** Sends writes in one request and returns the failures. A request that fails as a whole is returned once. */
 async function sendGroup(
   writes: readonly ObjectWrite[],
   { client }: PodWriter,

@@ -10,8 +10,8 @@ import {
 import { controllerReference } from '../ownership.ts';
 
 /**
- * A short hash of JSON, safe in names and labels; the order of keys does not matter. After a collision of names another
- * `collisionCount` gives another hash of the same value.
+ * A short hash of JSON, safe in names and labels, independent of the order of keys. After a name collision, another `collisionCount` gives
+ * another hash of the same value.
  */
 export function shortHash(value: unknown, collisionCount?: number): string {
   let hash = 0x811c9dc5; // FNV-1a, 32 bits
@@ -31,19 +31,19 @@ function canonicalJson(value: unknown): string {
     .join(',')}}`;
 }
 
-/** Where the present template stands in the history. */
+/** The position of the current template in the history. */
 interface PresentRevision {
-  /** The newest revision of the template; undefined when it is to be created. */
+  /** The newest revision with the template; undefined if it must be created. */
   readonly revision: ControllerRevision | undefined;
-  /** The number that it has, or has to get: a template that comes back becomes the newest again. */
+  /** Its number, current or required: a template that returns becomes the newest again. */
   readonly number: number;
-  /** Further revisions of the same template. */
+  /** Other revisions with the same template. */
   readonly duplicates: readonly ControllerRevision[];
   /** Revisions of other templates, oldest first. */
   readonly others: readonly ControllerRevision[];
 }
 
-/** Finds the present template in the history of its owner. `isPresent` says whether a revision brings it back. */
+/** Finds the current template in the history. `isPresent` returns whether a revision has that template. */
 export function findPresent(
   revisions: readonly ControllerRevision[],
   isPresent: (revision: ControllerRevision) => boolean,
@@ -56,13 +56,13 @@ export function findPresent(
   return { revision, number, duplicates: equal.slice(0, -1), others };
 }
 
-/** How much history is kept. */
+/** Limits of the history. */
 interface HistoryBounds {
   /** `spec.revisionHistoryLimit`; below zero all are kept. */
   readonly limit: number;
-  /** A live revision, one that a pod or the status names, is never deleted. */
+  /** Whether a revision is live: one that a pod or the status uses is never deleted. */
   readonly isLive: (revision: ControllerRevision) => boolean;
-  /** Whether live revisions count towards the limit: those of a DaemonSet do, those of a StatefulSet do not. */
+  /** Whether live revisions count toward the limit: a DaemonSet's do, a StatefulSet's do not. */
   readonly counted: 'all' | 'not live';
 }
 
@@ -80,26 +80,26 @@ export function excessRevisions(
 /** The label of a StatefulSet's revision with the hash in its name. */
 export const STATEFUL_SET_HASH = 'controller.kubernetes.io/hash';
 
-/** That label, or the one of DaemonSets, whose pods have it too. */
+/** That label, or that of DaemonSets, which their pods have too. */
 type HashLabel = typeof STATEFUL_SET_HASH | 'controller-revision-hash';
 
-/** What a new revision is made from. */
+/** Input of a new revision. */
 interface RevisionInput {
   /** Becomes the controller; its annotations are copied. */
   readonly owner: KubeObject;
   readonly template: PodTemplateSpec;
   readonly number: number;
-  /** The owner's `status.collisionCount`: how often a name was taken by another template. */
+  /** The owner's `status.collisionCount`: how often another template had the same name. */
   readonly collisionCount: number | undefined;
   readonly hashLabel: HashLabel;
 }
 
-/** Longer prefixes of names are cut, as in Kubernetes: a hash of ten characters and a dash stay below 253. */
+/** Longer name prefixes are cut, as in Kubernetes: with a dash and a ten-character hash the name stays below 253. */
 const MAX_PREFIX = 223;
 
 /**
- * The `data` of a revision: a strategic merge patch of a StatefulSet or a DaemonSet that brings the template back. Members are in the
- * order of their names: `kubectl rollout undo` and Kubernetes' own tests compare the bytes with what Go encodes.
+ * The `data` of a revision: a strategic merge patch of a StatefulSet or a DaemonSet that restores the template. Members are sorted by name:
+ * `kubectl rollout undo` and Kubernetes' own tests compare the bytes with Go's encoding.
  */
 export function templatePatch(template: PodTemplateSpec): Record<string, unknown> {
   return { spec: { template: withSortedMembers({ ...template, $patch: 'replace' }) } };
@@ -113,7 +113,7 @@ function withSortedMembers(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([name, member]) => [name, withSortedMembers(member)]));
 }
 
-/** The template that a revision brings back; undefined when its data has none. Inverse of `templatePatch`. */
+/** The template that a revision restores; undefined if its data has none. Inverse of `templatePatch`. */
 export function templateOf({ data }: ControllerRevision): PodTemplateSpec | undefined {
   const template = objectAt(objectAt(data, 'spec'), 'template');
   if (template === undefined) return undefined;
@@ -121,7 +121,7 @@ export function templateOf({ data }: ControllerRevision): PodTemplateSpec | unde
   return rest;
 }
 
-/** Whether a revision brings back exactly this template. */
+/** Whether a revision restores exactly this template. */
 export function isRevisionOf(revision: ControllerRevision, template: PodTemplateSpec): boolean {
   return equalJson(revision.data, { spec: { template: { ...template, $patch: 'replace' } } });
 }

@@ -2,8 +2,8 @@ import { ignoreNotFound, type ObjectReader, type ObjectWriter } from '@gantry/cl
 import { CONTROLLER_REVISIONS, type ControllerRevision, equalJson, isReason, keyOf } from '@gantry/objects';
 
 /**
- * Creates a revision. One of that name with the same data is as good, as after a crash: it is returned. Undefined is a
- * collision: another template has the name, and the owner's `collisionCount` must be raised.
+ * Creates a revision. If one with that name and the same data exists, as after a crash, returns that. Returns undefined for a collision:
+ * another template has the name, and the owner's `collisionCount` must be raised.
  */
 export async function createRevision(
   client: Pick<ObjectWriter, 'create'> & Pick<ObjectReader, 'get'>,
@@ -19,7 +19,7 @@ export async function createRevision(
   }
 }
 
-/** Makes a revision the newest again. A Conflict rejects: the history has to be read again. */
+/** Makes a revision the newest again. Rejects with Conflict if it has changed: the history must be read again. */
 export async function renumberRevision(
   client: Pick<ObjectWriter, 'update'>,
   revision: ControllerRevision,
@@ -29,7 +29,7 @@ export async function renumberRevision(
   return await client.update(CONTROLLER_REVISIONS, { ...revision, revision: number }, signal);
 }
 
-/** Deletes a revision, no namesake of it. */
+/** Deletes a revision by uid, so that another one with the same name is kept. */
 export async function deleteRevision(
   client: Pick<ObjectWriter, 'delete'>,
   revision: ControllerRevision,

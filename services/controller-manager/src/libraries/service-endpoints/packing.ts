@@ -1,26 +1,26 @@
 import { type Endpoint, type EndpointSlice, equalJson } from '@gantry/objects';
 
-/** What is to be done with slices so that they hold the wanted endpoints. */
+/** The changes after which slices contain the wanted endpoints. */
 export interface SliceChanges {
   readonly create: readonly EndpointSlice[];
-  /** As they are to be; their names are those of existing slices. */
+  /** The new content of existing slices, with the same names. */
   readonly update: readonly EndpointSlice[];
   readonly remove: readonly EndpointSlice[];
 }
 
-/** The endpoints of a slice. The API shows one without any with `null`, as Kubernetes' does. */
+/** The endpoints of a slice. Like Kubernetes, the API returns `null` for none. */
 export function endpointsOf({ endpoints }: EndpointSlice): readonly Endpoint[] {
   return endpoints ?? [];
 }
 
-/** Identifies an endpoint, whatever its conditions and node. */
+/** A unique text for an endpoint, without its conditions and node. */
 export function endpointId({ addresses, hostname = '', targetRef }: Endpoint): string {
   const [first = ''] = addresses;
   const all = addresses.length < 2 ? first : [...addresses].sort().join(' ');
   return `${all} ${hostname} ${targetRef?.namespace ?? ''} ${targetRef?.name ?? ''}`;
 }
 
-/** Whether two endpoints of the same identity say the same; hints and the version of the target do not count. */
+/** Whether two endpoints with the same identity are equal, except for hints and the version of the target. */
 export function equalEndpoints(a: Endpoint, b: Endpoint): boolean {
   return (
     a.nodeName === b.nodeName &&
@@ -35,7 +35,7 @@ export function equalEndpoints(a: Endpoint, b: Endpoint): boolean {
   );
 }
 
-/** What the slices of one set of ports are packed by. */
+/** Parameters for packing the slices of one set of ports. */
 interface Packing {
   readonly max: number;
   /** The labels that every slice of the Service has. */
@@ -44,8 +44,8 @@ interface Packing {
 }
 
 /**
- * Puts the wanted endpoints into slices with few writes, as Kubernetes does: endpoints stay where they are; slices that change
- * anyway are filled up, the fullest first; what is left goes into the one slice that it fills best, else into new ones.
+ * Distributes the wanted endpoints over slices with few writes, as Kubernetes does. Endpoints stay in their slice. Slices that change
+ * anyway are filled, fullest first. The rest goes into the one slice that it fills best, else into new ones.
  */
 export function packSlices(
   existing: readonly EndpointSlice[],
@@ -67,7 +67,7 @@ export function packSlices(
   return { create, update, remove };
 }
 
-/** Sorts existing slices by what becomes of them; takes the endpoints that are in one out of `wanted`. */
+/** Sorts existing slices by their changes. Removes endpoints that are in a slice already from `wanted`. */
 function keepEndpoints(
   existing: readonly EndpointSlice[],
   wanted: Map<string, Endpoint>,
@@ -104,7 +104,7 @@ function fill(slice: EndpointSlice, left: Endpoint[], max: number): EndpointSlic
   return { ...slice, endpoints: [...endpoints, ...left.splice(0, Math.max(0, max - endpoints.length))] };
 }
 
-/** The slice that is closest to full once it has `count` more; -1 when none has room. */
+/** The index of the slice that would be closest to full with `count` more; -1 if none has room. */
 function indexToFill(slices: readonly EndpointSlice[], count: number, max: number): number {
   let best = -1;
   let least = max;

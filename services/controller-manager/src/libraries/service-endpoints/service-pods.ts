@@ -21,7 +21,7 @@ export function podsOf({ metadata, spec }: Service, cache: Cache): readonly Pod[
     .sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
 }
 
-/** Queues the Services that select a pod, before or after a change, when the change may concern their endpoints. */
+/** Queues the Services that select a pod before or after a change, if the change may affect their endpoints. */
 export const watchServicePods: WatchSpec<Pod> = {
   resource: PODS,
   keys: (pod, old, cache) => (isSameEndpoint(pod, old) ? [] : servicesOf([old, pod], cache)),
@@ -57,14 +57,14 @@ function isSameEndpoint(pod: Pod | undefined, old: Pod | undefined): boolean {
   );
 }
 
-/** What was seen of a Service and its pods when its endpoints were last planned: RFC 3339 times of seconds. */
+/** The times of a Service and its pods at the last planning of its endpoints (RFC 3339, seconds). */
 export interface SeenTimes {
   readonly service: string;
   /** By pod. */
   readonly pods: ReadonlyMap<string, string>;
 }
 
-/** The times to remember, and the earliest that is newer than `before`; that of the Service's creation at first. */
+/** The times to remember, and the earliest that is newer than in `before`; at first the Service's creation time. */
 export function triggerTime(
   before: SeenTimes | undefined,
   service: Service,
@@ -88,15 +88,15 @@ export function triggerTime(
   return { seen: { service: created, pods: times }, time: time === '' ? undefined : time };
 }
 
-/** Marks objects of a Service without an address of its own. */
+/** Label on objects of a headless Service. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 
-/** Whether the controllers write the endpoints of a Service: it selects pods, and is not a name of another host. */
+/** Whether controllers manage the endpoints of a Service: it selects pods and is not an ExternalName. */
 export function hasOwnEndpoints({ spec }: Service): boolean {
   return spec?.type !== 'ExternalName' && selectsPods(spec);
 }
 
-/** Whether a Service names the labels of its pods. */
+/** Whether a Service has a selector. */
 export function selectsPods(spec: Service['spec']): boolean {
   return Object.keys(spec?.selector ?? {}).length > 0;
 }
@@ -105,7 +105,7 @@ export function isHeadless({ spec }: Service): boolean {
   return spec?.clusterIP === 'None' || (spec?.clusterIP ?? '') === '';
 }
 
-/** Whether a pod belongs into endpoints: it has an address and has not ended. */
+/** Whether a pod can be an endpoint: it has an address and has not ended. */
 export function isEndpoint(pod: Pod): boolean {
   if (hasEnded(pod)) return false;
   const { status } = pod;
@@ -117,7 +117,7 @@ export function addressesOf({ status }: Pod): readonly string[] {
   return (status?.podIPs ?? []).map(({ ip }) => ip);
 }
 
-/** The name that a pod has within a Service: its host name, where its subdomain names the Service. */
+/** The host name of a pod within a Service, if its subdomain names the Service. */
 export function hostnameIn({ metadata, spec }: Pod, service: Service): string | undefined {
   const { hostname = '', subdomain } = spec ?? {};
   const isNamed = hostname !== '' && subdomain === service.metadata.name;

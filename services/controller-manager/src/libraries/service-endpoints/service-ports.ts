@@ -15,8 +15,8 @@ const FNV_PRIME_LOW = 0x13b;
 const WORD = 2 ** 32;
 
 /**
- * Ports in the order in which Kubernetes writes them: by the FNV-1a hash, of 128 bits, of Go's printed form of each port. The
- * two kinds of ports are printed differently, so their orders differ.
+ * Ports in Kubernetes' order: by the 128-bit FNV-1a hash of Go's printed form of each port. The two kinds of ports are printed differently,
+ * so their orders differ.
  */
 export function sortEndpointPorts(ports: readonly EndpointPort[]): readonly EndpointPort[] {
   return sortByHash(
@@ -45,7 +45,7 @@ function sortByHash<T>(ports: readonly T[], print: (port: T) => string): readonl
     .map(({ port }) => port);
 }
 
-/** In words, because a Service may have thousands of ports, and products of bigints take about five times as long. */
+/** Computed with 32-bit words: a Service may have thousands of ports, and bigint products take about five times as long. */
 function fnv1a(text: string): bigint {
   let [a, b, c, d]: readonly [number, number, number, number] = FNV_OFFSET;
   for (const byte of UTF8.encode(text)) {
@@ -63,13 +63,13 @@ function fnv1a(text: string): bigint {
   return [d, c, b, a].reduce((hash, word) => (hash << 32n) | BigInt(word), 0n);
 }
 
-/** A port of a Service as one of its pods serves it. */
+/** A Service port as a pod serves it. */
 export type PodPort = Required<Pick<DiscoveryEndpointPort, 'name' | 'port' | 'protocol'>> & {
   readonly appProtocol?: string;
 };
 
 /**
- * The ports of a Service that pods have, one list for pods that have the same: named target ports are looked up in their
+ * Returns a function from a pod to its ports for a Service. Pods with the same ports share one list. Named target ports are looked up in
  * containers and sidecars.
  */
 export function portsOfPods(service: Service): (pod: Pod) => readonly PodPort[] {

@@ -3,11 +3,11 @@ import { ENDPOINT_SLICES, keyOf, type KubeObject, StatusError } from '@gantry/ob
 import type { SliceMeter } from '../../metrics/endpoint-slices.ts';
 import type { SliceAction } from './slices.ts';
 
-/** The versions of slices that this process wrote last, so that its own changes queue nothing. */
+/** The last versions of slices that this process wrote, so that its own changes queue nothing. */
 export class OwnSlices {
   readonly #versions = new Map<string, string>();
 
-  /** Whether the version was written here. Forgets a slice whose later version was not. */
+  /** Whether this process wrote the version. Forgets a slice if a later version was written by others. */
   isOwnWrite({ metadata }: KubeObject): boolean {
     const { uid = '', resourceVersion = '' } = metadata;
     const own = this.#versions.get(uid);
@@ -29,18 +29,18 @@ export class OwnSlices {
   }
 }
 
-/** What slices are written with. */
+/** The context for writing slices. */
 interface SliceHands {
   readonly client: ObjectClient;
   readonly own: OwnSlices;
   readonly meter: Pick<SliceMeter, 'changed'>;
-  /** Whose slices they are, for errors: `Service <namespace>/<name>`. */
+  /** The owner of the slices, for errors: `Service <namespace>/<name>`. */
   readonly owner: string;
 }
 
 /**
- * Carries out actions on slices: creations and updates in one batch, then deletions in another. Rejects with the first error
- * after all were tried. A slice that is gone already, and a terminating namespace, are not errors.
+ * Executes actions on slices: creations and updates in one batch, then deletions in another. Rejects with the first error after all were
+ * tried. A slice that is already gone and a terminating namespace are not errors.
  */
 export async function writeSlices(
   actions: readonly SliceAction[],
@@ -78,7 +78,7 @@ async function writeAll(actions: readonly SliceAction[], hands: SliceHands, sign
   if (failed !== undefined) throw failed;
 }
 
-/** The error with what failed, in Kubernetes' words. */
+/** The error with a description of the failed action, worded as in Kubernetes. */
 function describedError(
   { reason, message, code, details }: StatusError,
   action: SliceAction,

@@ -18,7 +18,7 @@ export type SliceAction =
   | { readonly kind: 'update'; readonly slice: EndpointSlice }
   | { readonly kind: 'delete'; readonly slice: EndpointSlice };
 
-/** The slices that this manager keeps for a Service, but those that are being deleted, by name. */
+/** The slices that this manager keeps for a Service, sorted by name, without those being deleted. */
 export function slicesOf({ namespace, name }: ObjectKey, manager: string, cache: Cache): readonly EndpointSlice[] {
   const labels = { [SERVICE_NAME_LABEL]: name, [SLICE_MANAGER_LABEL]: manager };
   return cache
@@ -61,7 +61,7 @@ export function newSlice(
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
-      // The name is checked as the prefix of one: a dash may end it.
+      // The prefix is validated as a name prefix, which may end with a dash.
       generateName: dns1123Subdomain(`${prefix}a`).length === 0 ? prefix : name,
       namespace,
       ...metadata,
@@ -73,7 +73,7 @@ export function newSlice(
   };
 }
 
-/** Turns creations into updates of slices that would be deleted: fewer writes, and clients see no gap. */
+/** Turns creations into updates of slices that would be deleted: this needs fewer writes, and clients see no gap. */
 export function reuseSlices(
   { create, update, remove }: SliceChanges,
   isReusable: (slice: EndpointSlice) => boolean,
@@ -92,7 +92,7 @@ export function reuseSlices(
   return { create: left, update: updates, remove: removed };
 }
 
-/** The writes of changes, in Kubernetes' order: nothing is created for an owner that is being deleted. */
+/** The writes of changes in Kubernetes' order. Nothing is created for an owner that is being deleted. */
 export function sliceActions(owner: KubeObject, { create, update, remove }: SliceChanges): readonly SliceAction[] {
   const creates = owner.metadata.deletionTimestamp === undefined ? create : [];
   return [

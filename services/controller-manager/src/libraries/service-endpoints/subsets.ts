@@ -5,7 +5,7 @@ import { sortEndpointPorts } from './service-ports.ts';
 /** Addresses by identity: whether each is ready. */
 type States = Map<string, boolean>;
 
-/** Subsets with the same ports, as one. */
+/** Subsets with the same ports, merged. */
 interface Block {
   readonly id: number;
   readonly ports: ReadonlyMap<string, EndpointPort | undefined>;
@@ -19,9 +19,9 @@ interface Group {
 }
 
 /**
- * The canonical form of subsets: addresses with the same ports are together, each once, sorted by address and uid. An address
- * that is both ready and not ready for a port is not ready. A subset without ports stays one. Subsets that have the same list of
- * ports, the same array, cost no more than their addresses: a Service may have many thousands of ports.
+ * The canonical form of subsets: addresses with the same ports are grouped, each once, sorted by address and uid. An address that is both
+ * ready and not ready for a port is not ready. A subset without ports is kept. Subsets that share the same array of ports cost only their
+ * addresses, because a Service may have many thousands of ports.
  */
 export function repackSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const addresses = new Map<string, EndpointAddress>();
@@ -59,7 +59,7 @@ function blockOf(blocks: Map<string, Block>, list: readonly EndpointPort[]): Blo
   return block;
 }
 
-/** The ports that are in the same blocks, with the addresses of these together. */
+/** Ports that are in the same blocks, with the merged addresses of these blocks. */
 function portsByBlocks(blocks: readonly Block[]): readonly Group[] {
   const [only] = blocks;
   if (only !== undefined && blocks.length === 1) return [{ states: only.states, ports: portsIn(only.ports.values()) }];
@@ -118,7 +118,7 @@ function byAddress(a: EndpointAddress, b: EndpointAddress): number {
   return (a.targetRef?.uid ?? '') < (b.targetRef?.uid ?? '') ? -1 : 1;
 }
 
-/** Kubernetes' order of subsets depends on hashes of uids; this one is as stable. */
+/** Kubernetes' order of subsets depends on hashes of uids; this order is just as stable. */
 function byText(a: EndpointSubset, b: EndpointSubset): number {
   return JSON.stringify(a.ports ?? []) < JSON.stringify(b.ports ?? []) ? -1 : 1;
 }

@@ -2,7 +2,7 @@ import type { PersistentVolumeClaim, Pod } from '@gantry/objects';
 import type { Action, ClaimChanges } from '../actions.ts';
 import { revisionOf } from '../identity.ts';
 
-/** An action in a line, as cases name it: `create web-0 new [create data-web-0]`. */
+/** An action in one line, as test cases write it: `create web-0 new [create data-web-0]`. */
 export function describeAction(action: Action): string {
   switch (action.kind) {
     case 'adoptRevision':

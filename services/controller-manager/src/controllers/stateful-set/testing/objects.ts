@@ -74,7 +74,7 @@ export function podOf(set: StatefulSet, name: string, words: readonly string[]):
   return pod;
 }
 
-/** Gives a pod the status that a kubelet reports in this state. Changes the pod. */
+/** Sets the status that a kubelet reports in this state. Changes the pod. */
 export function setState(pod: Pod, state: string, now: Instant): void {
   const [phase = 'Pending', readySeconds] = PHASES.get(state) ?? [];
   pod.status = { phase };
@@ -93,7 +93,7 @@ const PHASES: ReadonlyMap<string, readonly [string, number?]> = new Map([
 ] as const);
 const STATES = new Set([...PHASES.keys(), 'terminating', 'free', 'unlabelled', 'relabelled', 'unmounted']);
 
-/** A claim of the set, with owners: `set`, `pod`, `old-set` and `old-pod` (namesakes that are gone), `other` (a controller). */
+/** A claim of the set with owners: `set`, `pod`, `old-set` and `old-pod` (deleted objects with the same names), `other` (a controller). */
 export function claimOf(set: StatefulSet, name: string, words: readonly string[]): PersistentVolumeClaim {
   const ordinal = name.split('-').at(-1) ?? '';
   const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `web-${ordinal}`, uid: `web-${ordinal}-uid` } };

@@ -14,7 +14,7 @@ import { ordinalOf, revisionOf } from '../identity.ts';
 import { type ObservedStatefulSet, planStatefulSet } from '../plan.ts';
 import { NOW, setState, statefulSet } from './objects.ts';
 
-/** All objects at one moment; never changed. */
+/** All objects at one moment; immutable. */
 interface Snapshot {
   readonly set: StatefulSet;
   readonly pods: readonly Pod[];
@@ -25,7 +25,7 @@ interface Snapshot {
 /** A store with one set, its controller and a kubelet. Writes have the store's preconditions: names, uids, versions. */
 export class World {
   now = NOW;
-  /** Names that were created while they existed: what only an outdated view may try. */
+  /** Names of rejected creations of existing objects, which may only come from outdated views. */
   refused: string[] = [];
   #count = 0;
   #state: Snapshot;
@@ -62,7 +62,7 @@ export class World {
     return planStatefulSet(this.observe(age), this.now).actions;
   }
 
-  /** One reconcile from a view; it ends at the first refused write, or after `writes` of them, as in a crash. */
+  /** One reconcile from a view. It ends at the first rejected write, or after `writes` writes as in a crash. */
   reconcile(age: number, writes: number): void {
     const { set } = this.observe(age);
     for (const action of this.plan(age).slice(0, writes)) if (!this.#perform(action, set)) return;
@@ -81,7 +81,7 @@ export class World {
     });
   }
 
-  /** The kubelet reports a state of a pod that is not being deleted, or ends one that is. */
+  /** The kubelet reports the state of a pod, or removes a pod that is being deleted. */
   report(name: string, state: 'running' | 'ready' | 'failed' | 'succeeded'): void {
     const pod = this.pods.find(({ metadata }) => metadata.name === name);
     if (pod === undefined) return;
@@ -179,7 +179,7 @@ export class World {
   }
 }
 
-/** `web-0 new ready`: what a pod is, for messages of failed properties. */
+/** Pods as texts such as `web-0 new ready`, for messages of failed properties. */
 export function describePods(world: World): readonly string[] {
   return world.pods.map((pod) => {
     const { deletionTimestamp, name } = pod.metadata;
