@@ -23,7 +23,7 @@ import type { SchedulingQueue } from './queue.ts';
 import { type NodeInfo, SnapshotKeeper } from './framework/snapshot.ts';
 import { VolumeKeeper } from './framework/volume-keeper.ts';
 
-/** What the scheduler's caches hold. */
+/** The resources that the scheduler caches. */
 export const SCHEDULED_RESOURCES = [
   NODES,
   PODS,
@@ -37,21 +37,21 @@ const SCHEDULER_NAME = 'default-scheduler';
 const FILTER_OF = new Map(FILTERS.map((filter) => [filter.name, filter]));
 
 /**
- * Keeps the snapshot and the queue in step with the caches: pods without a node are queued, pods with one count on it, and a
- * change that may help a refused pod queues it again.
+ * Keeps the snapshot and the queue in step with the caches. A pod without a node is queued, and a pod with one counts on its node. A change
+ * that may help a refused pod puts that pod into the queue again.
  */
 export class ClusterView {
   readonly keeper = new SnapshotKeeper();
   readonly volumes = new VolumeKeeper();
   readonly #queue: SchedulingQueue;
-  /** Responses to own writes of pods that are newer than what the cache shows, by key. */
+  /** The responses to our own writes of pods, by the pod's key, as long as they are newer than what the cache shows. */
   readonly #written = new Map<string, Pod>();
 
   constructor(queue: SchedulingQueue) {
     this.#queue = queue;
   }
 
-  /** Takes what the caches report, in order. */
+  /** Takes an event of the caches. Events have to arrive in order. */
   take(event: InformerEvent): void {
     if (event.kind !== 'changed') return;
     for (const { object, old } of event.changes) {
@@ -74,15 +74,15 @@ export class ClusterView {
     }
   }
 
-  /** A pod with the present state of its volumes, for a cycle. */
+  /** Returns the pod with the present state of its volumes, for one cycle. */
   withVolumes(info: PodInfo): PodInfo {
     const volumes = this.volumes.claimedVolumes(info.pod, (claim) => this.#isClaimUsed(claim, info.key));
     return volumes === undefined ? info : { ...info, volumes };
   }
 
   /**
-   * Takes the response to an own write of a pod. From now on the pod counts as it was written, though the cache shows an earlier version:
-   * a nomination keeps its room at once, and a victim is not chosen again.
+   * Takes the response to our own write of a pod. From now on the pod counts as it was written, even while the cache shows an earlier
+   * version. So a nomination reserves its room at once, and no pod is chosen as a victim twice.
    */
   written(pod: Pod): void {
     const key = keyOfPod(pod);
@@ -92,7 +92,7 @@ export class ClusterView {
     this.#applyPod(key, pod, known);
   }
 
-  /** A pod that was to be bound later gives its room back, and is decided on again. */
+  /** Gives back the room of a pod that was to be bound later. The pod is decided on again. */
   release(info: PodInfo): void {
     this.keeper.forget(info);
     this.#move({ kind: 'pod-gone', pod: info });
@@ -118,7 +118,7 @@ export class ClusterView {
     }
   }
 
-  /** Queues every pod that waits for a node: a new leader begins with all of them. */
+  /** Queues every pod that waits for a node. A new leader starts with all of them. */
   requeue(pods: readonly KubeObject[]): void {
     this.#queue.clear();
     this.keeper.forgetAll();
@@ -173,7 +173,7 @@ export class ClusterView {
     this.#takeNomination(key, pod);
   }
 
-  /** What a pod on a node means for others. */
+  /** Tells the queue how a change of a pod on a node may help waiting pods. */
   #reportPlacement(
     pod: Pod | undefined,
     old: Pod | undefined,
@@ -190,7 +190,7 @@ export class ClusterView {
       this.#move({ kind: 'pod-relabelled', pod: now, old: createPodInfo(old) });
   }
 
-  /** What was written last, as long as the cache shows an earlier version of the same pod. */
+  /** Returns what was written last as long as the cache shows an earlier version of the same pod, and otherwise what the cache reported. */
   #newest(key: string, reported: Pod | undefined): Pod | undefined {
     const written = this.#written.get(key);
     if (written === undefined) return reported;
@@ -200,7 +200,7 @@ export class ClusterView {
     return reported;
   }
 
-  /** A nomination that ends elsewhere than on its node gives its room back. */
+  /** Follows a pod's nomination. When it ends and the pod did not go to that node, the room there is free again. */
   #takeNomination(key: string, pod: Pod | undefined): void {
     const before = this.keeper.nominated(key);
     const isNominated = pod !== undefined && isWaiting(pod) && (pod.status?.nominatedNodeName ?? '') !== '';
@@ -219,7 +219,7 @@ export class ClusterView {
   #move(change: ClusterChange): void {
     this.#queue.move((info: PodInfo, refusedBy: ReadonlySet<string>) => {
       if (refusedBy.size === 0) return change.kind === 'node-added';
-      // Runs for each change and waiting pod, so it makes no list.
+      // This runs for each change and each waiting pod, so it does not allocate a list.
       for (const name of refusedBy)
         if (FILTER_OF.get(name)?.helps(change, info, this.keeper.namespaces) === true) return true;
       return false;
@@ -239,7 +239,7 @@ function isNewer(pod: Pod, than: Pod): boolean {
   return parseVersion(pod.metadata.resourceVersion) > parseVersion(than.metadata.resourceVersion);
 }
 
-/** Whether a pod wants a node from this scheduler. */
+/** Whether a pod waits for this scheduler to give it a node. */
 export function isWaiting(pod: Pod): boolean {
   const { nodeName = '', schedulerName = SCHEDULER_NAME, schedulingGates = [] } = pod.spec ?? {};
   return (
@@ -251,7 +251,7 @@ export function isWaiting(pod: Pod): boolean {
   );
 }
 
-/** Whether a pod has been resized on its node and left room. */
+/** Whether a pod on a node was resized so that it now takes less room. */
 function holdsLess(now: PodInfo | undefined, before: PodInfo | undefined): boolean {
   if (now === undefined || before === undefined) return false;
   return Object.entries(before.requests).some(([name, amount]) => amount > (now.requests[name] ?? 0));

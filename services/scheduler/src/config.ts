@@ -1,19 +1,19 @@
 import { LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 
-/** What a scheduler is told by its environment; see docs/conventions.md. */
+/** The settings of a scheduler, which come from environment variables. See docs/conventions.md. */
 export interface SchedulerConfig {
   readonly apiservers: readonly string[];
   readonly etcd: readonly string[];
   readonly tlsDir: string;
-  /** The client certificate for etcd, of etcd's own authority. */
+  /** The folder of the client certificate for etcd, which etcd's own certificate authority has signed. */
   readonly etcdTlsDir: string;
   readonly leaseTtlMs: number;
   readonly logLevel: LogLevel;
-  /** Names this process among the schedulers. */
+  /** The name that tells this process from the other schedulers. */
   readonly identity: string;
 }
 
-/** Reads the environment once. Throws ConfigError, which names the variable. */
+/** Reads the environment once. Throws a ConfigError that names the variable. */
 export function readSchedulerConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): SchedulerConfig {

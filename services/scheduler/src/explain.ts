@@ -1,18 +1,18 @@
 import type { Refusal } from './framework/plugin.ts';
 
-/** The nodes that were not looked at, since the pod alone tells that they do not fit. Preemption does not help there. */
+/** Why nodes were not looked at: the pod itself shows that they do not fit. Preemption does not help on them. */
 export interface Exclusion {
-  /** The filters that excluded them. */
+  /** The names of the filters that excluded these nodes. */
   readonly plugins: readonly string[];
-  /** Why all nodes are excluded; absent when some nodes were looked at. */
+  /** Why all nodes are excluded. Absent when some nodes were looked at. */
   readonly conflict?: string | undefined;
 }
 
 const NOT_HELPFUL = 'Preemption is not helpful for scheduling';
 
 /**
- * Kubernetes' message for an unschedulable pod: the number of nodes per reason, sorted, and what preemption has to say; that is nothing
- * when it makes room.
+ * Kubernetes' message for a pod that fits on no node: the number of nodes for each reason, sorted, followed by the outcome of preemption.
+ * That last part is empty when preemption makes room.
  */
 export function explainRefusals(
   nodeCount: number,
@@ -26,7 +26,10 @@ export function explainRefusals(
   return preemption === '' ? sentence : `${sentence} preemption: ${preemption}`;
 }
 
-/** Why preemption makes no room: how many nodes have which reason, of those where it was `looked` for. It was not on the others. */
+/**
+ * Explains why preemption makes no room: how many nodes have which reason. `looked` is the number of nodes where it was tried. On the
+ * others it would not help.
+ */
 export function explainPreemption(nodeCount: number, looked: number, reasons: ReadonlyMap<string, number>): string {
   const counts = new Map(reasons);
   if (nodeCount > looked) counts.set(NOT_HELPFUL, nodeCount - looked);

@@ -2,10 +2,13 @@ import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm,
 import type { ByValue, MatchCount, Neighbours, PodInfo, TermCount } from './pod-info.ts';
 import type { ClusterSnapshot, CountedNodes, NodeInfo } from './snapshot.ts';
 
-/** The weight of required affinity of pods on nodes for the rank of nodes: hardPodAffinityWeight of Kubernetes' defaults. */
+/**
+ * How much the required affinity of pods on nodes weighs when nodes are ranked. This is the default of `hardPodAffinityWeight` in
+ * Kubernetes.
+ */
 const REQUIRED_WEIGHT = 1;
 
-/** The domain of a node for a term or constraint; undefined when the node is in none. */
+/** The domain that a node belongs to for a term or constraint. Returns undefined when the node has no such label. */
 export function domainOf(
   { topologyKey }: Pick<AffinityTerm, 'topologyKey'>,
   { node }: Pick<NodeInfo, 'node'>,
@@ -14,7 +17,7 @@ export function domainOf(
   return Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
 }
 
-/** A sum by domains, which grows. */
+/** A sum for each domain of a term, which grows as pods are added. */
 class TermSum implements TermCount {
   readonly term: AffinityTerm;
   readonly byValue = new Map<string, number>();
@@ -46,17 +49,18 @@ class MatchSum implements MatchCount {
 }
 
 /**
- * Counts pods by domains while a cycle decides. Terms of pods on nodes are counted at once, each distinct one together; pods that match the
- * terms of a waiting pod when it is decided on, once for all pods with the same terms. No pod is looked at for a pod without terms.
+ * Counts pods by domains during one cycle. The terms of pods on nodes are counted at the start, and equal terms are counted together. Pods
+ * that match the terms of a waiting pod are counted when that pod is decided on, once for all pods with the same terms. A pod without terms
+ * causes no comparison.
  */
 export class AffinityCounts {
   readonly #namespaces: NamespaceLabels;
   readonly #counted: CountedNodes;
   readonly #forbidding = new Map<string, TermSum>();
   readonly #preferring = new Map<string, TermSum>();
-  /** By the ids of the terms. */
+  /** The keys are the ids of the terms. */
   readonly #matching = new Map<string, MatchSum>();
-  /** Whether a pod that is nominated to a node has terms: it is on none, so these are not counted. */
+  /** Whether any pod that is nominated to a node has terms. Such a pod is on no node yet, so its terms are not counted. */
   #nominatedTerms: boolean;
   #compared = 0;
 
@@ -68,23 +72,23 @@ export class AffinityCounts {
       if (node.withTerms.size > 0) for (const pod of node.withTerms.values()) this.#addTerms(pod, node);
   }
 
-  /** How many pods have been compared with terms of waiting pods. */
+  /** The number of comparisons so far between a pod and the terms of a waiting pod. */
   get compared(): number {
     return this.#compared;
   }
 
-  /** A pod counts on a node from now on: `node` has it already. */
+  /** Counts a pod on a node from now on. `node` contains the pod already. */
   assign(pod: PodInfo, node: NodeInfo): void {
     this.#addTerms(pod, node);
     for (const count of this.#matching.values()) count.add(pod, node, this.#namespaces);
   }
 
-  /** A pod is nominated to a node from now on. */
+  /** Notes that a pod is nominated to a node from now on. */
   nominate({ affinity }: PodInfo): void {
     this.#nominatedTerms ||= affinity !== undefined;
   }
 
-  /** The pod with its neighbours; as it is when no term concerns it. */
+  /** Returns the pod with its neighbours, or unchanged when no term concerns it. */
   withNeighbours(info: PodInfo): PodInfo {
     const { affinity } = info;
     const forbiddenByOthers = this.#selecting(this.#forbidding, info);
@@ -99,7 +103,7 @@ export class AffinityCounts {
       forbiddenByOthers,
       preferred: preferred.map(({ term, weight }) => ({ count: this.#matchesOf([term]), weight })),
       preferredByOthers,
-      // Terms of others are all that concerns a pod without terms.
+      // A pod without terms is concerned only by the terms of other pods.
       differenceOn: (node) => this.#counted.differenceOn(node, affinity === undefined ? 'withTerms' : 'pods'),
     };
     return { ...info, neighbours };

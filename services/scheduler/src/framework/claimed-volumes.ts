@@ -12,41 +12,44 @@ import {
   type StorageClass,
 } from '@gantry/objects';
 
-/** Kubernetes' plugin that binds volumes. */
+/** The name of Kubernetes' plugin that binds volumes. */
 export const VOLUME_BINDING = 'VolumeBinding';
 
-/** A claim that is bound once a node is chosen, and the volumes of its class that it may get. */
+/** A claim that is bound only after a node was chosen, with the volumes of its class that it could get. */
 export interface DelayedClaim {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
   readonly volumes: readonly PersistentVolume[];
 }
 
-/** The volumes of a pod's claims at the moment of planning. */
+/** The volumes of a pod's claims when a cycle plans. */
 export type ClaimedVolumes =
-  /** No node fits as long as it is so: Kubernetes' reason. */
+  /** No node fits as long as this lasts. `reason` is Kubernetes' text for it. */
   | { readonly kind: 'conflict'; readonly reason: string }
   | {
       readonly kind: 'claims';
-      /** Volumes of bound claims; undefined for those that do not exist. */
+      /** The volumes of bound claims. A volume that does not exist is undefined. */
       readonly bound: readonly (PersistentVolume | undefined)[];
       readonly delayed: readonly DelayedClaim[];
-      /** Whether another pod uses a claim that one pod alone may use. */
+      /** Whether another pod uses a claim of this pod that only one pod may use at a time. */
       readonly exclusive: 'free' | 'in-use';
     };
 
-/** How delayed claims get their volumes on a node. */
+/** How the delayed claims get their volumes on a node: which existing volumes are bound, and for which claims a volume is made. */
 export interface VolumeChoice {
   readonly bind: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
   readonly provision: readonly PersistentVolumeClaim[];
 }
 
-/** Whether the pod must wait for its volumes after a node is chosen. */
+/** Whether the pod has to wait for its volumes after a node was chosen. */
 export function hasDelayedClaims(volumes: ClaimedVolumes | undefined): boolean {
   return volumes?.kind === 'claims' && volumes.delayed.length > 0;
 }
 
-/** Kubernetes' reasons of VolumeBinding against a node; empty when all volumes are or can be there. */
+/**
+ * The reasons that Kubernetes' VolumeBinding has against a node. The list is empty when each volume is reachable from the node or can be
+ * made there.
+ */
 export function volumeReasons(volumes: ClaimedVolumes, node: Node): readonly string[] {
   if (volumes.kind === 'conflict') return [volumes.reason];
   if (volumes.bound.some((volume) => volume === undefined))
@@ -59,7 +62,10 @@ export function volumeReasons(volumes: ClaimedVolumes, node: Node): readonly str
   return reasons;
 }
 
-/** Volumes that exist for the claims, the smallest claims first, and the claims for which one is to be made; undefined when neither goes. */
+/**
+ * Chooses existing volumes for the claims, the smallest claims first, and lists the claims that need a new volume. Returns undefined when a
+ * claim can have neither.
+ */
 export function chooseVolumes(delayed: readonly DelayedClaim[], node: Node): VolumeChoice | undefined {
   const bind: VolumeChoice['bind'][number][] = [];
   const provision: PersistentVolumeClaim[] = [];
@@ -79,7 +85,7 @@ export function chooseVolumes(delayed: readonly DelayedClaim[], node: Node): Vol
   return { bind, provision };
 }
 
-/** Whether all volumes of the claims are on their way to the node: what an earlier cycle began still stands. */
+/** Whether the volumes of all claims are already being bound or made for the node, so that the work of an earlier cycle is still valid. */
 export function isUnderWay(delayed: readonly DelayedClaim[], nodeName: string): boolean {
   return delayed.every(
     ({ claim, volumes }) =>

@@ -3,50 +3,76 @@ import type { Labels, NamespaceLabels } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
 import { type NodeInfo, withPod } from './snapshot.ts';
 
-/** A change of the cluster that may make a refused pod schedulable. */
+/** A change of the cluster that may make it possible to schedule a pod that was refused. */
 export type ClusterChange =
   | { readonly kind: 'node-added'; readonly node: NodeInfo }
   | { readonly kind: 'node-changed'; readonly node: NodeInfo; readonly old: NodeInfo }
   | { readonly kind: 'node-removed'; readonly node: NodeInfo }
-  /** A pod is on a node that it was not on before. */
+  /** A pod has arrived on a node. */
   | { readonly kind: 'pod-placed'; readonly pod: PodInfo }
-  /** A pod on a node has other labels. */
+  /** The labels of a pod on a node have changed. */
   | { readonly kind: 'pod-relabelled'; readonly pod: PodInfo; readonly old: PodInfo }
   /** A pod was deleted or has finished. */
   | { readonly kind: 'pod-gone'; readonly pod: PodInfo }
   /** A pod on a node holds less of a resource than before. */
   | { readonly kind: 'pod-shrunk' }
-  /** A namespace was added or removed, or has other labels. */
+  /** A namespace was added or removed, or its labels have changed. */
   | { readonly kind: 'namespace-changed'; readonly name: string; readonly labels: Labels; readonly old: Labels }
   | { readonly kind: 'claim-changed'; readonly claim: PersistentVolumeClaim }
   | { readonly kind: 'volume-changed' | 'class-changed' };
 
-/** Excludes nodes for a pod. Pure. */
+/**
+ * Excludes nodes for a pod. A plugin is pure: it keeps nothing between calls and changes nothing.
+ *
+ * @example
+ * const filter: FilterPlugin['filter'] = ({ pod }, { node }) => {
+ *   const namespace = node.metadata.labels?.['example.dev/reserved-for'];
+ *   return namespace === undefined || namespace === pod.metadata.namespace
+ *     ? []
+ *     : ['node(s) were reserved for another namespace'];
+ * };
+ * const reservedNodes: FilterPlugin = { name: 'ReservedNodes', filter, helps: nodePasses(filter) };
+ */
 export interface FilterPlugin {
   readonly name: string;
-  /** The names of the only nodes that may fit, when the pod alone tells them: no other node is looked at. */
+  /** The names of the only nodes that may fit, where the pod itself names them. The plugins are then not asked about any other node. */
   readonly nodeNames?: (pod: PodInfo) => ReadonlySet<string> | undefined;
-  /** Kubernetes' reason against all nodes when `nodeNames` gives none. */
+  /** Kubernetes' reason against all nodes, when `nodeNames` returns an empty set. */
   readonly noNodeReason?: string;
-  /** Kubernetes' reason against all nodes, which the pod and its volumes tell without a look at any. */
+  /** Kubernetes' reason against all nodes, when the pod and its volumes suffice to know that no node fits. */
   readonly conflict?: (pod: PodInfo) => string | undefined;
-  /** Kubernetes' reasons against the node; empty when the pod fits. */
+  /** Kubernetes' reasons against the node. The list is empty when the pod fits. */
   readonly filter: (pod: PodInfo, node: NodeInfo) => readonly string[];
-  /** Whether preemption could resolve the reasons; never when absent. A filter that looks at the node's pods or requests has it. */
+  /**
+   * Whether the reasons could go away if other pods left the node. When it is absent, they never do. A filter that looks at the node's pods
+   * or at what they request has this function.
+   */
   readonly curedByRoom?: (pod: PodInfo, node: NodeInfo) => boolean;
-  /** Whether a change may make the pod fit. A hint: it may be true in vain, but not false wrongly. */
+  /**
+   * Whether a change may make the pod fit. This is a hint: it may be true although the pod still does not fit, but it must not be false
+   * when the pod does fit now.
+   */
   readonly helps: (change: ClusterChange, pod: PodInfo, namespaces: NamespaceLabels) => boolean;
 }
 
-/** Ranks the nodes that fit. Pure. */
+/**
+ * Ranks the nodes that fit. A plugin is pure, as a filter is.
+ *
+ * @example
+ * const mostPods: ScorePlugin = {
+ *   name: 'MostPods',
+ *   weight: 1,
+ *   score: (_pod, nodes) => nodes.map(({ pods }) => Math.min(pods.size, 100)),
+ * };
+ */
 export interface ScorePlugin {
   readonly name: string;
   readonly weight: number;
-  /** Scores from 0 to 100, in the order of `nodes`. */
+  /** Returns a score from 0 to 100 for each node, in the order of `nodes`. */
   readonly score: (pod: PodInfo, nodes: readonly NodeInfo[]) => readonly number[];
 }
 
-/** The hint of filters that read only the node: whether the changed node passes `filter`. */
+/** The `helps` of a filter that looks only at the node: true when the new or changed node passes `filter`. */
 export function nodePasses(filter: FilterPlugin['filter']): FilterPlugin['helps'] {
   return (change, pod) =>
     (change.kind === 'node-added' || change.kind === 'node-changed') && filter(pod, change.node).length === 0;
@@ -57,13 +83,13 @@ export interface Refusal {
   readonly node: NodeInfo;
   readonly plugin: string;
   readonly reasons: readonly string[];
-  /** Whether the pod may fit when other pods are gone. */
+  /** Whether the pod may fit once other pods have left the node. */
   readonly curable: 'by-room' | 'never';
 }
 
 /**
- * Why a node does not fit a pod; undefined when it does. It must fit beside the pods that are nominated to the node, and without them
- * as well: they may never come.
+ * Why a pod does not fit on a node. Returns undefined when it does. It has to fit together with the pods that are nominated to the node,
+ * and also without them, because they may never arrive.
  */
 export function refusalOf(
   pod: PodInfo,

@@ -2,41 +2,41 @@ import { labelSelectorFrom, type Pod, type PodAffinityTerm, type Selector } from
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** The labels of namespaces, by name. */
+/** The labels of each namespace, by the namespace's name. */
 export type NamespaceLabels = ReadonlyMap<string, Labels>;
 
 /** A term of affinity or anti-affinity between pods. */
 export interface AffinityTerm {
-  /** The same for terms that select the same pods and compare nodes by the same label. */
+  /** Equal for terms that select the same pods and compare nodes by the same label. */
   readonly id: string;
-  /** The label that nodes of one domain share. */
+  /** The key of the label whose value the nodes of one domain share. */
   readonly topologyKey: string;
   readonly namespaces: ReadonlySet<string>;
   readonly namespaceSelector: Selector;
   readonly selector: Selector;
 }
 
-/** A term that ranks nodes; its weight is negative for anti-affinity. */
+/** A term that ranks nodes. For anti-affinity the weight is negative. */
 export interface PreferredTerm {
   readonly term: AffinityTerm;
   readonly weight: number;
 }
 
-/** What a pod asks of other pods near it. */
+/** What a pod demands of the pods in its surroundings. */
 export interface PodAffinity {
-  /** One pod of the node's domains has to match all of these. */
+  /** For each of these terms, the node's domain needs pods that match all of them. */
   readonly required: readonly AffinityTerm[];
-  /** No pod of the node's domain may match one of these. */
+  /** For each of these terms, no pod in the node's domain may match it. */
   readonly forbidden: readonly AffinityTerm[];
   readonly preferred: readonly PreferredTerm[];
-  /** How many terms the pod has where these are too many: then none of them counts, and no node fits. */
+  /** The number of terms, present only when the pod has too many. Then none of them is used, and no node fits. */
   readonly excess?: number;
 }
 
-/** Each distinct one of a waiting pod is compared with all pods. */
+/** The limit on a pod's terms. Each distinct term of a waiting pod is compared with all pods, so the number has to be bounded. */
 export const MAX_TERMS = 100;
 
-/** The terms of a pod; undefined for one without any. */
+/** Returns the terms of a pod, or undefined when it has none. */
 export function podAffinityOf({ metadata, spec }: Pod): PodAffinity | undefined {
   const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
   if (podAffinity === undefined && podAntiAffinity === undefined) return undefined;
@@ -65,7 +65,7 @@ export function podAffinityOf({ metadata, spec }: Pod): PodAffinity | undefined 
   return { required, forbidden, preferred };
 }
 
-/** Label keys are not looked at: the API server has written their values into the selector. */
+/** `matchLabelKeys` and `mismatchLabelKeys` are ignored: the API server has already written their values into the selector. */
 function parseTerm(term: PodAffinityTerm, namespace: string): AffinityTerm {
   const { topologyKey, namespaces: named = [], namespaceSelector: among } = term;
   const isOwn = named.length === 0 && among === undefined;
@@ -80,7 +80,7 @@ function idOf(selector: Selector): string | null {
   return selector.nothing ? null : selector.toString();
 }
 
-/** Whether a term selects a pod, whatever their nodes. */
+/** Whether a term selects a pod. The nodes do not matter here. */
 export function selects(
   { namespaces: named, namespaceSelector, selector }: AffinityTerm,
   { metadata: { namespace = '', labels } }: Pod,
@@ -90,7 +90,7 @@ export function selects(
   return selector.matches(labels);
 }
 
-/** Whether all of the terms select a pod; never when there are none. */
+/** Whether all of the terms select a pod. False when there are no terms. */
 export function allSelect(terms: readonly AffinityTerm[], pod: Pod, namespaces: NamespaceLabels): boolean {
   return terms.length > 0 && terms.every((term) => selects(term, pod, namespaces));
 }

@@ -3,27 +3,27 @@ import { type AffinityTerm, type NamespaceLabels, type PodAffinity, podAffinityO
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import { type PodSpread, podSpreadOf, type SpreadConstraint } from './topology-spread.ts';
 
-/** A pod with the values that scheduling needs, computed once per version. */
+/** A pod with the values that scheduling needs, which are computed once for each version of the pod. */
 export interface PodInfo {
   /** `namespace/name`. */
   readonly key: string;
   readonly uid: string;
   readonly pod: Pod;
-  /** What it counts with on its node: while it is resized the most of what it had and what it will have. */
+  /** What the pod takes up on its node. While it is being resized, this is the larger of what it had and what it will have. */
   readonly requests: Amounts;
   readonly hostPorts: readonly HostPort[];
-  /** Uid of the controlling owner, or ''. Pods of one owner are spread. */
+  /** The uid of the controlling owner, or ''. The pods of one owner are spread over nodes. */
   readonly ownerUid: string;
   readonly priority: number;
-  /** Its terms about other pods; absent without any. */
+  /** The pod's terms about other pods. Absent when it has none. */
   readonly affinity?: PodAffinity | undefined;
-  /** How it wants to be spread with others; absent without constraints, and once the cache shows its node. */
+  /** How the pod wants to be spread among others. Absent when it has no constraints, and once the cache shows its node. */
   readonly spread?: PodSpread | undefined;
-  /** The state of its volumes when a cycle begins; absent without claims. */
+  /** The state of the pod's volumes at the start of the cycle. Absent when it has no claims. */
   readonly volumes?: ClaimedVolumes | undefined;
-  /** What other pods mean for it while it is decided on; absent where no term concerns it. */
+  /** What other pods mean for this pod while it is decided on. Absent when no term concerns it. */
   readonly neighbours?: Neighbours | undefined;
-  /** What its constraints count while it is decided on; absent without any. */
+  /** The counts for the pod's constraints while it is decided on. Absent when it has no constraints. */
   readonly spreading?: Spreading | undefined;
 }
 
@@ -31,59 +31,59 @@ export interface PodInfo {
 export interface NodePods {
   readonly name: string;
   readonly pods: ReadonlyMap<string, PodInfo>;
-  /** Those that have terms about other pods. */
+  /** The pods of the node that have terms about other pods. */
   readonly withTerms: ReadonlyMap<string, PodInfo>;
 }
 
-/** Numbers by the value of a label of nodes. */
+/** A number for each value of a node label. */
 export type ByValue = ReadonlyMap<string, number>;
 
-/** How many pods match all of some terms, by the domains of each term. */
+/** How many pods match all of the given terms, for each domain of each term. */
 export interface MatchCount {
   readonly terms: readonly AffinityTerm[];
-  /** In the order of `terms`. Pods on nodes without the label do not count. */
+  /** One entry per term, in the same order. Pods on nodes without the label are not counted. */
   readonly byTerm: readonly ByValue[];
 }
 
-/** A term of pods on nodes, and how many of them have it, or their summed weights, by its domains. */
+/** A term that pods on nodes have, with the number of these pods or the sum of their weights, for each domain. */
 export interface TermCount {
   readonly term: AffinityTerm;
   readonly byValue: ByValue;
 }
 
-/** What other pods mean for the node of a pod, as the cluster is when it is decided on. */
+/** What the other pods mean for the choice of a pod's node, as the cluster is when the pod is decided on. */
 export interface Neighbours {
   readonly namespaces: NamespaceLabels;
-  /** Pods that match its required terms; absent when it has none. */
+  /** The pods that match the pod's required terms. Undefined when it has none. */
   readonly required: MatchCount | undefined;
-  /** Pods that match its terms of required anti-affinity, one after the other. */
+  /** The pods that match its terms of required anti-affinity, one entry per term. */
   readonly forbidden: readonly MatchCount[];
-  /** Required anti-affinity of other pods, which selects it. */
+  /** The terms of required anti-affinity of other pods that select this pod. */
   readonly forbiddenByOthers: readonly TermCount[];
   readonly preferred: readonly { readonly count: MatchCount; readonly weight: number }[];
-  /** Preferred terms of other pods, and their required affinity, which select it: with the sums of weights. */
+  /** The preferred terms and the required affinity of other pods that select this pod, with the sums of their weights. */
   readonly preferredByOthers: readonly TermCount[];
   /**
-   * The pods that a node has in thought and that were not counted on it, and the other way round; undefined when it is as it was counted. For
-   * a pod without terms only those with some.
+   * How the pods of a hypothetical node differ from those that were counted on it. Returns undefined when there is no difference. For a pod
+   * without terms, only pods that have terms are compared.
    */
   readonly differenceOn: (node: NodePods) => PodDifference | undefined;
 }
 
-/** How many pods count for a constraint, by its domains. */
+/** How many pods count for a constraint, for each of its domains. */
 export interface DomainCount {
   readonly constraint: SpreadConstraint;
   readonly byValue: ByValue;
-  /** The fewest pods in any other domain than this one; `Infinity` where there is none. */
+  /** The smallest number of pods in any domain but this one. `Infinity` when there is no other domain. */
   leastBeside(value: string): number;
 }
 
-/** What the constraints of a pod count, as the cluster is when it is decided on. */
+/** The counts for a pod's constraints, as the cluster is when the pod is decided on. */
 export interface Spreading {
-  /** `own` is 1 where the constraint selects the pod itself. */
+  /** `own` is 1 when the constraint selects the pod itself. */
   readonly required: readonly { readonly count: DomainCount; readonly own: 0 | 1 }[];
   readonly preferred: readonly DomainCount[];
-  /** How many more pods count on a node, as it is in thought, than were counted there: for required constraints that spread over it. */
+  /** How many more pods count on a hypothetical node than were counted there, for each required constraint that spreads over the node. */
   readonly moreOn: (node: NodePods) => ReadonlyMap<DomainCount, number>;
 }
 
@@ -107,7 +107,7 @@ export function createPodInfo(pod: Pod): PodInfo {
   };
 }
 
-/** The nominated node of a pod, or ''. */
+/** The name of the node that a pod is nominated to, or ''. */
 export function nominatedNode({ pod }: PodInfo): string {
   return pod.status?.nominatedNodeName ?? '';
 }

@@ -21,23 +21,23 @@ export interface NodeInfo extends NodePods {
 
 const NO_PODS: ReadonlyMap<string, PodInfo> = new Map();
 
-/** The cluster at one moment, sorted by node name. Immutable; shares unchanged parts with earlier snapshots. */
+/** The cluster at one moment, with its nodes sorted by name. Immutable. Snapshots share the parts that did not change between them. */
 export interface ClusterSnapshot {
   readonly nodes: readonly NodeInfo[];
-  /** Pods that have no node yet and are nominated to one, by its name: room is kept for them there. */
+  /** The pods that have no node yet but are nominated to one, by that node's name. Room is reserved for them there. */
   readonly nominated: ReadonlyMap<string, readonly PodInfo[]>;
   readonly budgets: readonly PodDisruptionBudget[];
   readonly namespaces: NamespaceLabels;
 }
 
-/** `node` with one more pod. */
+/** Returns `node` with one more pod. */
 export function withPod(node: NodeInfo, pod: PodInfo): NodeInfo {
   const pods = new Map(node.pods).set(pod.key, pod);
   const withTerms = pod.affinity === undefined ? node.withTerms : new Map(node.withTerms).set(pod.key, pod);
   return { ...node, pods, withTerms, requested: addAmounts(node.requested, pod.requests) };
 }
 
-/** The index of a node in `nodes`, which are sorted by name; -1 when there is none of this name. */
+/** The index of a node in `nodes`, which have to be sorted by name. Returns -1 when there is none of this name. */
 export function indexOfNode(nodes: readonly NodeInfo[], name: string): number {
   let low = 0;
   let high = nodes.length - 1;
@@ -69,30 +69,30 @@ function without(pods: ReadonlyMap<string, PodInfo>, key: string): ReadonlyMap<s
   return left;
 }
 
-/** A pod that was assigned to a node, before the cache shows it. */
+/** A pod that was assigned to a node, while the cache does not show that yet. */
 interface Assumed {
   readonly uid: string;
   readonly nodeName: string;
 }
 
 /**
- * Updates the snapshot with each change. Assigned pods count before the cache shows the assignment (`assume`), until it does or
- * the assignment is known to have failed (`forget`).
+ * Keeps the snapshot up to date with each change. After `assume`, an assigned pod counts on its node until the cache shows the assignment,
+ * or until `forget` says that the assignment has failed.
  */
 export class SnapshotKeeper {
   readonly #nodes = new Map<string, NodeInfo>();
-  /** The node of each pod, by key. The node need not exist yet. */
+  /** The name of each pod's node, by the pod's key. The node may not exist yet. */
   readonly #placed = new Map<string, { readonly nodeName: string; readonly info: PodInfo }>();
   readonly #assumed = new Map<string, Assumed>();
-  /** Pods that wait and have a nominated node, by key. */
+  /** The waiting pods that are nominated to a node, by key. */
   readonly #nominated = new Map<string, PodInfo>();
   readonly #budgets = new Map<string, PodDisruptionBudget>();
   readonly #namespaces = new Map<string, Labels>();
-  /** A copy of these that snapshots have. */
+  /** The copy of the namespaces' labels that snapshots share. */
   #sharedNamespaces: NamespaceLabels | undefined;
   #snapshot: ClusterSnapshot | undefined;
 
-  /** The current snapshot. Cheap without changes. */
+  /** Returns the current snapshot. This is cheap when nothing has changed. */
   snapshot(): ClusterSnapshot {
     this.#snapshot ??= {
       nodes: [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
@@ -125,7 +125,7 @@ export class SnapshotKeeper {
     if (this.#nodes.delete(name)) this.#snapshot = undefined;
   }
 
-  /** Sets whether a pod that waits is nominated to a node: its status says so. */
+  /** Takes a waiting pod's nomination from its status. `undefined` means that the pod does not wait any more. */
   setNomination(key: string, info: PodInfo | undefined): void {
     const isNominated = info !== undefined && nominatedNode(info) !== '';
     if (isNominated) this.#nominated.set(key, info);
@@ -133,7 +133,7 @@ export class SnapshotKeeper {
     this.#snapshot = undefined;
   }
 
-  /** The pod of this key that room is kept for; undefined when there is none. */
+  /** The waiting pod with this key when it is nominated to a node, or else undefined. */
   nominated(key: string): PodInfo | undefined {
     return this.#nominated.get(key);
   }
@@ -144,7 +144,7 @@ export class SnapshotKeeper {
     this.#snapshot = undefined;
   }
 
-  /** Sets the labels of a namespace; undefined when it is gone. */
+  /** Sets the labels of a namespace. `undefined` means that it is gone. */
   setNamespace(name: string, labels: Labels | undefined): void {
     if (labels === undefined) this.#namespaces.delete(name);
     else this.#namespaces.set(name, labels);
@@ -152,23 +152,23 @@ export class SnapshotKeeper {
     this.#snapshot = undefined;
   }
 
-  /** The present labels. */
+  /** The current labels of the namespaces. */
   get namespaces(): NamespaceLabels {
     return this.#namespaces;
   }
 
-  /** The pod of this key as it counts on its node; undefined while it counts on none. */
+  /** The pod with this key as it counts on its node, or undefined when it counts on none. */
   placed(key: string): PodInfo | undefined {
     return this.#placed.get(key)?.info;
   }
 
-  /** Whether `holds` for a pod on a node, of another key. */
+  /** Whether `holds` is true for any pod on a node whose key is different. */
   hasOther(key: string, holds: (pod: PodInfo) => boolean): boolean {
     for (const [other, { info }] of this.#placed) if (other !== key && holds(info)) return true;
     return false;
   }
 
-  /** Sets a pod from the cache. A pod without a node is ignored while it is assumed to have one. */
+  /** Takes a pod from the cache. A version without a node is ignored while the pod is assumed to be on one. */
   setPod(pod: Pod): void {
     const { namespace = '', name = '', uid } = pod.metadata;
     const key = `${namespace}/${name}`;
@@ -192,14 +192,14 @@ export class SnapshotKeeper {
     this.#place(nodeName, info);
   }
 
-  /** The assignment has failed for certain. No effect once the cache shows the pod's node. */
+  /** Takes back an assignment that has certainly failed. It has no effect once the cache shows the pod's node. */
   forget(info: PodInfo): void {
     if (this.#assumed.get(info.key)?.uid !== info.uid) return;
     this.#assumed.delete(info.key);
     this.#unplace(info.key);
   }
 
-  /** Forgets every assignment that the cache does not show: a new leader's cache has seen all that was ever written before. */
+  /** Forgets every assignment that the cache does not show. A new leader's cache has seen everything that was written before. */
   forgetAll(): void {
     for (const key of this.#assumed.keys()) this.#unplace(key);
     this.#assumed.clear();
@@ -209,13 +209,13 @@ export class SnapshotKeeper {
     return this.#assumed.has(key);
   }
 
-  /** The node that a pod is assumed to be on; undefined when the cache shows its state. */
+  /** The name of the node that a pod is assumed to be on. Returns undefined when the cache shows the pod's state. */
   assumedNode(info: PodInfo): string | undefined {
     const assumed = this.#assumed.get(info.key);
     return assumed?.uid === info.uid ? assumed.nodeName : undefined;
   }
 
-  /** By node. A pod that was assigned counts on its node alone. */
+  /** The nominated pods by node. A pod that was assigned is left out, since it counts only on the node that it is assigned to. */
   #nominations(): ReadonlyMap<string, readonly PodInfo[]> {
     const byNode = new Map<string, PodInfo[]>();
     for (const [key, info] of this.#nominated) {
@@ -248,22 +248,25 @@ export class SnapshotKeeper {
   }
 }
 
-/** The nodes of a cycle with the pods that are counted on them. Where pods are assigned, `nodes` change as `replace` is told. */
+/**
+ * The nodes of a cycle with the pods that are counted on them. When pods are assigned, the caller changes `nodes` and reports it with
+ * `replace`.
+ */
 export class CountedNodes {
   readonly nodes: readonly NodeInfo[];
-  /** The nodes by name, once that is asked for. */
+  /** The nodes by name, built when it is first needed. */
   #byName: Map<string, NodeInfo> | undefined;
 
   constructor(nodes: readonly NodeInfo[]) {
     this.nodes = nodes;
   }
 
-  /** One of the nodes has another pod from now on, which is counted. */
+  /** Tells that a node has one more pod, which is counted from now on. */
   replace(node: NodeInfo): void {
     this.#byName?.set(node.name, node);
   }
 
-  /** The pods that a node has in thought and that are not counted on it, and the other way round; undefined when it is as it is counted. */
+  /** How the pods of a hypothetical node differ from those that are counted on it. Returns undefined when there is no difference. */
   differenceOn(node: NodePods, among: 'pods' | 'withTerms'): PodDifference | undefined {
     this.#byName ??= new Map(this.nodes.map((one) => [one.name, one]));
     const counted = this.#byName.get(node.name);

@@ -4,18 +4,18 @@ import type { ByValue, DomainCount, PodDifference, PodInfo, Spreading } from './
 import type { CountedNodes, NodeInfo } from './snapshot.ts';
 import { countsFor, eligibility, type PodSpread, type SpreadConstraint } from './topology-spread.ts';
 
-/** The domain with the fewest pods, and the fewest in any other one; `Infinity` where there is none. */
+/** The domain with the fewest pods, and the fewest pods in any other domain (`Infinity` when there is no other). */
 interface Least {
   readonly value: string | undefined;
   readonly count: number;
   readonly beside: number;
 }
 
-/** Pods by the domains of a constraint, which grow. */
+/** The number of pods in each domain of a constraint, which grows as pods are added. */
 class DomainSum implements DomainCount {
   readonly constraint: SpreadConstraint;
   readonly #byValue = new Map<string, number>();
-  /** Undefined since the last change: each pod that is decided on asks for it for each node. */
+  /** Undefined after a change, until it is computed again. It is cached because each pod that is decided on needs it for each node. */
   #least: Least | undefined;
 
   constructor(constraint: SpreadConstraint) {
@@ -49,15 +49,15 @@ function leastOf(byValue: ByValue): Least {
   return { value, count, beside };
 }
 
-/** The sums of constraints that a node counts for, with its domains. */
+/** The sums that a node's pods count for, each with the node's domain. */
 type SumsOfNode = readonly { readonly sum: DomainSum; readonly value: string }[];
 
-/** What is counted for the constraints of one kind, which a pod and others like it have. */
+/** The counts for the required or for the preferred constraints that a pod and others like it have. */
 class ConstraintCounts {
   readonly sums: readonly DomainSum[];
   readonly #constraints: readonly SpreadConstraint[];
   readonly #pod: Pod;
-  /** By the nodes' names. */
+  /** The keys are the names of the nodes. */
   readonly #sumsOf = new Map<string, SumsOfNode>();
 
   constructor(constraints: readonly SpreadConstraint[], pod: Pod) {
@@ -66,7 +66,10 @@ class ConstraintCounts {
     this.sums = constraints.map((constraint) => new DomainSum(constraint));
   }
 
-  /** Counts the pods of a node. Its domains are known from then on, even where none of its pods counts. Returns how much was compared. */
+  /**
+   * Counts the pods of a node. From then on its domains are known, even when none of its pods counts. Returns how many comparisons were
+   * made.
+   */
   addNode(node: NodeInfo): number {
     if (this.sums.length === 0 || !isInAllDomains(this.#constraints, node)) return 1;
     const isEligible = eligibility(this.#pod, node.node);
@@ -88,7 +91,7 @@ class ConstraintCounts {
     for (const { sum, value } of this.#sumsOf.get(node.name) ?? []) sum.add(value, this.#amountOf(sum, pod));
   }
 
-  /** How many more of these pods than of those count for each constraint on a node. */
+  /** For each constraint on a node, how many more of the added pods count than of the removed ones. */
   moreOn(node: string, { added, removed }: PodDifference): ReadonlyMap<DomainCount, number> {
     const total = (sum: DomainSum, pods: readonly PodInfo[]) =>
       pods.reduce((amount, pod) => amount + this.#amountOf(sum, pod), 0);
@@ -100,14 +103,14 @@ class ConstraintCounts {
   }
 }
 
-/** Whether a node has the labels of all constraints. Pods on others count for none of them. */
+/** Whether a node has the labels of all constraints. Pods on other nodes count for no constraint. */
 export function isInAllDomains(constraints: readonly SpreadConstraint[], node: Pick<NodeInfo, 'node'>): boolean {
   return constraints.every((constraint) => domainOf(constraint, node) !== undefined);
 }
 
 /**
- * Counts pods by domains for waiting pods that are to be spread: when one is decided on, once for all pods with the same constraints. No pod
- * is looked at for a pod without constraints.
+ * Counts pods by domains for waiting pods with spread constraints. The count is made when such a pod is decided on, once for all pods with
+ * the same constraints. A pod without constraints causes no comparison.
  */
 export class SpreadCounts {
   readonly #counted: CountedNodes;
@@ -118,7 +121,7 @@ export class SpreadCounts {
     this.#counted = counted;
   }
 
-  /** How many pods have been compared with constraints of waiting pods. */
+  /** The number of comparisons so far between a pod and the constraints of a waiting pod. */
   get compared(): number {
     return this.#compared;
   }
@@ -131,7 +134,7 @@ export class SpreadCounts {
     }
   }
 
-  /** The pod with what its constraints count; as it is when it has none. */
+  /** Returns the pod with the counts for its constraints, or unchanged when it has none. */
   withSpreading(info: PodInfo): PodInfo {
     const { spread } = info;
     if (spread === undefined || spread.excess !== undefined) return info;

@@ -8,35 +8,41 @@ import {
   type TopologySpreadConstraint,
 } from '@gantry/objects';
 
-/** A constraint on how evenly pods are spread over the domains of a label. */
+/** A constraint on how evenly pods are spread over the domains of a node label. */
 export interface SpreadConstraint {
-  /** The label that nodes of one domain share. */
+  /** The key of the label whose value the nodes of one domain share. */
   readonly topologyKey: string;
-  /** How many more pods a domain may have than the one with the fewest. */
+  /** How many more pods a domain may have than the domain with the fewest. */
   readonly maxSkew: number;
-  /** While there are fewer domains, the fewest pods of a domain count as none. */
+  /** When there are fewer domains than this, the smallest number of pods is taken as zero. */
   readonly minDomains: number;
-  /** Of pods in the pod's own namespace. */
+  /** Selects among the pods in the pod's own namespace. */
   readonly selector: Selector;
-  /** Whether nodes that the pod's node affinity or its tolerations exclude make no domains. */
+  /**
+   * Whether a node does not count as part of a domain when the pod's node affinity (here) or its tolerations (`areTaintsHonored`) exclude
+   * it.
+   */
   readonly isAffinityHonored: boolean;
   readonly areTaintsHonored: boolean;
 }
 
-/** How a pod wants to be spread with others. */
+/** How a pod wants to be spread among others. */
 export interface PodSpread {
-  /** The same for pods that count the same pods on the same nodes. */
+  /** Equal for pods that count the same pods on the same nodes. */
   readonly id: string;
   readonly required: readonly SpreadConstraint[];
   readonly preferred: readonly SpreadConstraint[];
-  /** How many constraints the pod has where these are too many: then none of them counts, and no node fits. */
+  /** The number of constraints, present only when the pod has too many. Then none of them is used, and no node fits. */
   readonly excess?: number;
 }
 
-/** Each one of a waiting pod is compared with all pods. Kubernetes has no limit. */
+/**
+ * The limit on a pod's constraints. Each constraint of a waiting pod is compared with all pods, so the number has to be bounded. Kubernetes
+ * has no limit.
+ */
 export const MAX_CONSTRAINTS = 100;
 
-/** The constraints of a pod; undefined for one without any. */
+/** Returns the constraints of a pod, or undefined when it has none. */
 export function podSpreadOf({ metadata, spec }: Pod): PodSpread | undefined {
   const { topologySpreadConstraints: all = [], nodeSelector, affinity, tolerations } = spec ?? {};
   if (all.length === 0) return undefined;
@@ -46,7 +52,7 @@ export function podSpreadOf({ metadata, spec }: Pod): PodSpread | undefined {
   return { id, required: of('DoNotSchedule'), preferred: of('ScheduleAnyway') };
 }
 
-/** Label keys are not looked at: the API server has written their values into the selector. */
+/** `matchLabelKeys` is ignored: the API server has already written the values into the selector. */
 function parse(constraint: TopologySpreadConstraint): SpreadConstraint {
   const { topologyKey, maxSkew, minDomains = 1, labelSelector, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
   return {
@@ -59,7 +65,10 @@ function parse(constraint: TopologySpreadConstraint): SpreadConstraint {
   };
 }
 
-/** Which constraints of a pod spread over a node. Its affinity and its tolerations are compared with the node once at most. */
+/**
+ * Returns a function that says which constraints of a pod spread over a node. The pod's affinity and tolerations are compared with the node
+ * at most once.
+ */
 export function eligibility({ spec }: Pod, node: Node): (constraint: SpreadConstraint) => boolean {
   let isMatched: boolean | undefined;
   let isTolerated: boolean | undefined;
@@ -72,8 +81,8 @@ export function eligibility({ spec }: Pod, node: Node): (constraint: SpreadConst
 }
 
 /**
- * Whether another pod counts for a constraint of a pod in `namespace`. Those that terminate make room for others. An empty selector, which
- * selects all pods, counts none, as in Kubernetes (countPodsMatchSelector).
+ * Whether another pod counts for a constraint of a pod in `namespace`. Pods that terminate do not count, since they make room for others.
+ * An empty selector counts no pod, as in Kubernetes (countPodsMatchSelector), although it usually selects all of them.
  */
 export function countsFor({ selector }: SpreadConstraint, namespace: string, { metadata }: Pod): boolean {
   if (metadata.namespace !== namespace || metadata.deletionTimestamp !== undefined) return false;

@@ -12,13 +12,13 @@ import {
 } from '@gantry/objects';
 import type { DelayedClaim, ClaimedVolumes } from './claimed-volumes.ts';
 
-/** A pod's claim as its volumes name it. */
+/** A claim as a pod's volumes name it. */
 interface NamedClaim {
   readonly name: string;
   readonly origin: 'named' | 'made-for-pod';
 }
 
-/** Claims, volumes and classes in their newest known version: what the caches report, and the responses to own writes. */
+/** The newest known versions of claims, volumes and storage classes. They come from the caches and from the responses to our own writes. */
 export class VolumeKeeper {
   readonly volumes = new IndexedObjects<PersistentVolume, 'claim' | 'freeOfClass'>({
     claim: ({ spec }) =>
@@ -30,7 +30,7 @@ export class VolumeKeeper {
   readonly claims = new IndexedObjects<PersistentVolumeClaim, never>({});
   readonly #classes = new Map<string, StorageClass>();
 
-  /** The volumes of a pod; undefined for a pod without claims. `isUsed` says whether a pod on a node uses a claim. */
+  /** Returns the volumes of a pod's claims, or undefined when it has no claims. `isUsed` says whether a pod on a node uses a claim. */
   claimedVolumes(pod: Pod, isUsed: (claimKey: string) => boolean): ClaimedVolumes | undefined {
     const named = namedClaims(pod);
     if (named.length === 0) return undefined;
@@ -59,7 +59,7 @@ export class VolumeKeeper {
     };
   }
 
-  /** Takes a change of a class that the cache reports. */
+  /** Takes a change of a storage class that the cache reports. */
   takeClass(storageClass: StorageClass | undefined, old: StorageClass | undefined): void {
     const { name = '' } = (storageClass ?? old)?.metadata ?? {};
     if (storageClass === undefined) this.#classes.delete(name);
@@ -84,7 +84,7 @@ function namedClaims({ metadata, spec }: Pod): readonly NamedClaim[] {
   });
 }
 
-/** Kubernetes' reason why no pod can start with the claim; undefined when one can. */
+/** Kubernetes' reason why no pod can start with the claim. Returns undefined when one can. */
 function whyUnusable(
   pod: Pod,
   { name, origin }: NamedClaim,

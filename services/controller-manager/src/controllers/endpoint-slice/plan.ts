@@ -200,7 +200,7 @@ function groupOf(wanted: Map<string, Wanted>, found: readonly DiscoveryEndpointP
   return group;
 }
 
-/** A Service without endpoints has an empty slice: the last one that would go is kept when it is one. */
+/** A Service without endpoints has one empty slice. So the last slice that would be deleted is kept when no other remains. */
 function withPlaceholder(
   { service }: ObservedSlices,
   addressType: AddressType,
