@@ -21,10 +21,13 @@ test.each([
   expect(describeField(schema, field)).toBe(sentence);
 });
 
-type Schemas = Readonly<Record<string, { description?: string; properties?: Record<string, Held> }>>;
+type Schemas = Readonly<Record<string, Held>>;
 interface Held {
   readonly description?: string;
   readonly allOf?: readonly { readonly $ref: string }[];
+  readonly properties?: Readonly<Record<string, Held>>;
+  readonly items?: Held;
+  readonly additionalProperties?: Held | boolean;
 }
 
 const options = { version: '1.36', describe: describeField };
@@ -50,17 +53,49 @@ test('every field that holds an object has a text of its own, which is not that 
   expect(missing).toEqual([]);
 });
 
-test('every type has a text, and every field but those of schemas, which have none in Kubernetes', () => {
-  const silent = openApiPaths(resources).flatMap((path) => {
-    const { components } = openApiDocument(resources, path, options) as unknown as { components: { schemas: Schemas } };
-    return Object.entries(components.schemas).flatMap(([name, { description = '', properties = {} }]) => [
-      ...(description === '' ? [name] : []),
-      ...Object.entries(properties)
-        .filter(([, field]) => (field.description ?? '') === '' && !name.endsWith('.JSONSchemaProps'))
-        .map(([field]) => `${name}.${field}`),
-    ]);
+/** The names of a schema and of the fields in it, at any depth, that have no text. */
+function silentIn(name: string, schema: Held): readonly string[] {
+  const own = (schema.description ?? '') === '' ? [name] : [];
+  return [...own, ...silentBelow(name, schema)];
+}
+
+/** Items and values of maps need no text, but the fields in them do. */
+function silentBelow(name: string, { properties = {}, items, additionalProperties }: Held): readonly string[] {
+  const inner = typeof additionalProperties === 'object' ? additionalProperties : items;
+  return [
+    ...Object.entries(properties).flatMap(([field, of]) => silentIn(`${name}.${field}`, of)),
+    ...(inner === undefined ? [] : silentBelow(`${name}[]`, inner)),
+  ];
+}
+
+/** The types and fields of the OpenAPI documents of these resources that have no text. */
+function silentOf(of: typeof resources): readonly string[] {
+  const silent = openApiPaths(of).flatMap((path) => {
+    const { components } = openApiDocument(of, path, options) as unknown as { components: { schemas: Schemas } };
+    return Object.entries(components.schemas).flatMap(([name, schema]) => silentIn(name, schema));
   });
-  expect([...new Set(silent)]).toEqual([]);
+  return [...new Set(silent)].filter((name) => !name.includes('.JSONSchemaProps.'));
+}
+
+test('every type has a text, and every field but those of schemas, which have none in Kubernetes', () => {
+  expect(silentOf(resources), 'types and fields without a description').toEqual([]);
+});
+
+test('a field of a field, of an item and of a value must have a text, too', () => {
+  const silent = { type: 'object', description: 'A text.', properties: { size: { type: 'integer' } } };
+  const { publishedSchema } = widgets;
+  const properties = {
+    ...publishedSchema?.properties,
+    spec: silent,
+    list: { type: 'array', description: 'A text.', items: silent },
+    map: { type: 'object', description: 'A text.', additionalProperties: silent },
+  };
+  const changed = { ...widgets, publishedSchema: { ...publishedSchema, properties } };
+  expect(silentOf([changed])).toEqual([
+    'dev.example.v1.Widget.spec.size',
+    'dev.example.v1.Widget.list[].size',
+    'dev.example.v1.Widget.map[].size',
+  ]);
 });
 
 interface Operation {
