@@ -46,8 +46,8 @@ export function column<T extends KubeObject>(
 }
 
 /**
- * A column that shows a field, with the description of that field in `schema`. `path` is the path from the object: `spec.nodeName`. `none`
- * is shown when the field is absent.
+ * A column that shows a field, with the description of that field in `schema`, which Kubernetes publishes; a kind with its own schema uses
+ * `column`. `path` is the path from the object: `spec.nodeName`. `none` is shown when the field is absent.
  */
 export function fieldColumn(
   name: string,

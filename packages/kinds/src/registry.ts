@@ -22,7 +22,7 @@ import { resourceKinds } from './resource/index.ts';
 import { schedulingKinds } from './scheduling/index.ts';
 import { storageKinds } from './storage/index.ts';
 
-/** The built-in resources, group by group in discovery's order. A kind is a line in its group's list. */
+/** The built-in resources, group by group: those of Kubernetes in discovery's order, then our own. A kind is a line in its group's list. */
 export const resources: readonly ResourceDefinition[] = [
   ...coreKinds,
   ...appsKinds,

@@ -12,7 +12,10 @@ export function keepStatus<T extends { status?: unknown }>(object: T, old: T): v
   restoreField(object, old, 'status');
 }
 
-/** The usual status subresource: an update keeps the stored spec. */
+/**
+ * The usual status subresource of Kubernetes' kinds: an update keeps the stored spec, and may change metadata. A kind with its own schema
+ * uses the hooks of `kindSchema` instead.
+ */
 export function statusSubresource<T extends KubeObject & { spec?: unknown }>(
   validateUpdate?: (object: T, old: T) => readonly FieldError[],
 ) {
