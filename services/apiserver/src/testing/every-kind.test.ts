@@ -7,7 +7,6 @@ import { callServer, watchServer } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 
 /**
-/**
  * Tests the operations of the official conformance tests ("should support … API operations", "should run through the lifecycle of …") for
  * each kind that clients create. The objects are those recorded from a real Kubernetes, and those of `FURTHER`.
  */
