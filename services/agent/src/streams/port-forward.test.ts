@@ -112,3 +112,24 @@ describe('port-forward', () => {
     });
   });
 });
+
+describe('a port-forward with many connections', () => {
+  const full = streamAgent();
+
+  it('is one open stream of its pod, and each connection is a further one', async () => {
+    const path = await full.accept({ case: 'ports', value: create(PodPortsSchema) });
+    const client = await openSpdy(full.target, path, 'portforward.k8s.io');
+    const connectionTo = async (requestID: number) => {
+      const headers = { port: '8080', requestID: String(requestID) };
+      const error = await client.open({ ...headers, streamType: 'error' });
+      return { error, data: await client.open({ ...headers, streamType: 'data' }) };
+    };
+    const open = [];
+    for (let i = 0; i < 127; i++) open.push(await connectionTo(i));
+    const refused = await connectionTo(127);
+    await expect.poll(() => client.stream(refused.error).state, { timeout: 10_000 }).toBe('ended');
+    expect(client.text(refused.error)).toBe('the pod has 128 open streams, which is the most that a pod may have');
+    expect(open.filter(({ error }) => client.stream(error).state === 'ended')).toEqual([]);
+    client.transport.destroy();
+  });
+});

@@ -4,7 +4,7 @@ import { StatusError } from '@gantry/objects';
 const MAX_OF_POD = 128;
 const MAX_OF_NODE = 1024;
 
-/** Limits open streams, because each holds a connection to the engine or to a pod. */
+/** Counts open streams. An exec, an attach and a port-forward count as one, and each connection of a port-forward as a further one. */
 export class StreamLimits {
   readonly #ofPods = new Map<string, number>();
   #all = 0;
