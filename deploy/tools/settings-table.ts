@@ -44,7 +44,10 @@ export async function withSettings(page: string, root: string): Promise<string> 
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([variable, ofVariable]) => {
       const meaning = meanings.get(variable);
-      if (meaning === undefined) throw new Error(`docs/conventions.md has no row that says what ${variable} means`);
+      if (meaning === undefined)
+        throw new Error(
+          `docs/conventions.md does not say what ${variable} means: add | \`${variable}\` | | | MEANING | to its table of settings`,
+        );
       const readers = services.filter((name) => [...ofVariable.values()].some((names) => names.includes(name)));
       return `| \`${variable}\` | ${among(readers, services)} | ${inWords(ofVariable)} | ${meaning} |\n`;
     });
