@@ -13,33 +13,33 @@ import { planPreemption, type PreemptionPlan } from './preemption/plan.ts';
 /** The decision for one pod. */
 export type Decision =
   | { readonly kind: 'assign'; readonly pod: PodInfo; readonly nodeName: string }
-  /** No node fits: Kubernetes' message, and the plugins that excluded nodes. */
+  /** No node fits. It has Kubernetes' message and the names of the plugins that excluded nodes. */
   | {
       readonly kind: 'refuse';
       readonly pod: PodInfo;
       readonly message: string;
       readonly plugins: ReadonlySet<string>;
-      /** The node that the pod is nominated to from now on, or ''. */
+      /** The name of the node that the pod is nominated to from now on, or ''. */
       readonly nominatedTo: string;
       readonly preemption: Preemption;
     }
-  /** The cycle has done enough: the next one decides. */
+  /** This cycle has reached its limit on work. The next one decides on the pod. */
   | { readonly kind: 'postpone'; readonly pod: PodInfo };
 
-/** What makes room for a refused pod. */
+/** How room is made for a refused pod. */
 export type Preemption =
-  /** Without nodes there is no attempt. */
+  /** No room is made. `no-attempt` means that preemption was not tried, because the cluster has no nodes. */
   | { readonly kind: 'none' | 'no-attempt' }
   | {
       readonly kind: 'possible';
       readonly nodeName: string;
-      /** Pods to evict. */
+      /** The pods to evict. */
       readonly victims: readonly PodInfo[];
-      /** Pods that lose their nomination, and are not decided on in this cycle. */
+      /** The pods that lose their nomination. Pods that this cycle decides on anyway are left out. */
       readonly displaced: readonly PodInfo[];
     };
 
-/** A pod and its node. */
+/** The decision that puts a pod on a node. */
 export type Assignment = Decision & { kind: 'assign' };
 
 export interface Plugins {
@@ -47,17 +47,20 @@ export interface Plugins {
   readonly scores: readonly ScorePlugin[];
 }
 
-/** In large clusters the search ends at this number of feasible nodes, or this share of all if larger. */
+/** The search for nodes ends once it has found this many that fit, or this share of all nodes if that is more. */
 const ENOUGH_NODES = 100;
 const SHARE_OF_NODES = 0.1;
-/** A cycle ends when so many pods have been tried as victims: the next one decides on the rest, in the same order. */
+/**
+ * Once a cycle has tried this many pods as victims, it postpones the rest of its pods to the next cycle, which takes them in the same
+ * order.
+ */
 const MAX_TRIED_VICTIMS = 10_000;
-/** The same when so many pods have been compared with terms of affinity and constraints, which takes about a quarter of a second. */
+/** The same limit for comparisons of pods with terms of affinity and spread constraints. This many take about a quarter of a second. */
 const MAX_COMPARED = 1_000_000;
 
 /**
- * Decides on the pods one after the other, those of the highest priority first; each counts for the next ones: on its node, or as nominated
- * to one. The same snapshot, pods and seed yield the same decisions.
+ * Decides on the pods one after the other, in their order. The queue puts those of the highest priority first. Each decision counts for the
+ * pods after it: the pod is on its node, or nominated to one. The same snapshot, pods and seed give the same decisions.
  */
 export function planAssignments(
   snapshot: ClusterSnapshot,
@@ -69,7 +72,7 @@ export function planAssignments(
   return pods.map((pod) => planner.decide(pod));
 }
 
-/** The state of the cluster as the decisions of a cycle change it. */
+/** The state of the cluster during a cycle, which its decisions change. */
 class Planner {
   readonly #nodes: NodeInfo[];
   readonly #random: Random;
@@ -80,7 +83,7 @@ class Planner {
   readonly #affinity: AffinityCounts;
   readonly #spread: SpreadCounts;
   readonly #decided: ReadonlySet<string>;
-  /** Uids of pods that this cycle evicts. */
+  /** The uids of the pods that this cycle evicts. */
   readonly #victims = new Set<string>();
   #budgets: BudgetLedger | undefined;
   #lowestPriority: number | undefined;
@@ -118,7 +121,9 @@ class Planner {
     return { kind: 'assign', pod, nodeName: chosen.node.name };
   }
 
-  /** The node that the pod is nominated to, if it fits: room was made for it there, and no other node is looked at. */
+  /**
+   * Finds the node that the pod is nominated to, if the pod fits there. Room was made for it on that node, so no other node is looked at.
+   */
   #searchNominated(pod: PodInfo): Search | undefined {
     const nominatedTo = this.#nominations.nodeOf(pod);
     if (nominatedTo === '') return undefined;
@@ -129,7 +134,7 @@ class Planner {
     return refusal === undefined ? { feasible: [{ node, index }], refusals: [] } : undefined;
   }
 
-  /** `known` is the pod with its neighbours. */
+  /** `known` is the pod with its neighbours and spread counts. */
   #refuse(pod: PodInfo, known: PodInfo, { refusals, exclusion }: Search): Decision {
     const count = this.#nodes.length;
     const plugins = new Set(exclusion?.plugins);
@@ -175,14 +180,17 @@ class Planner {
   }
 }
 
-/** Pods that are assigned meanwhile have no lower priority than those that are decided on later. */
+/**
+ * The lowest priority of the pods on the nodes at the start of the cycle. Pods that the cycle assigns need no check: their priority is not
+ * lower than that of the pods decided on after them.
+ */
 function lowestPriorityOn(nodes: readonly NodeInfo[]): number {
   let lowest = Number.POSITIVE_INFINITY;
   for (const { pods } of nodes) for (const { priority } of pods.values()) lowest = Math.min(lowest, priority);
   return lowest;
 }
 
-/** A search for nodes that fit a pod beside those that are nominated there. */
+/** A search for nodes where a pod fits together with the pods that are nominated to them. */
 interface SearchRequest {
   readonly pod: PodInfo;
   readonly nodes: readonly NodeInfo[];
@@ -198,7 +206,7 @@ interface Candidate {
 interface Search {
   readonly feasible: readonly Candidate[];
   readonly refusals: readonly Refusal[];
-  /** About the nodes that were not looked at; absent when the search was for any node. */
+  /** Why some nodes were not looked at. Absent when all nodes were candidates. */
   readonly exclusion?: Exclusion;
 }
 
@@ -214,7 +222,10 @@ function findFeasible(request: SearchRequest, start: number): Search {
   return { feasible, refusals, exclusion };
 }
 
-/** The nodes that the filters restrict the pod to, by name: a pod of a DaemonSet is planned without a look at the others. */
+/**
+ * The names of the nodes that the filters restrict the pod to. So a pod of a DaemonSet is planned without a look at the other nodes.
+ * Returns undefined when there is no restriction.
+ */
 function restrictionOf(
   pod: PodInfo,
   filters: readonly FilterPlugin[],
@@ -257,7 +268,7 @@ function look(
   else refusals.push(refusal);
 }
 
-/** The node with the best weighted score; random among equals. */
+/** Chooses the node with the highest weighted score, at random among equal ones. */
 function choose(
   pod: PodInfo,
   candidates: readonly Candidate[],

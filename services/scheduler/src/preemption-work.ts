@@ -9,7 +9,7 @@ import type { Decision, Preemption } from './plan.ts';
 import type { SchedulingQueue } from './queue.ts';
 import { preemptionMarkOf, preemptionOf, resultsOf, withdrawalOf } from './writes.ts';
 
-/** What preemption needs of a scheduler. */
+/** The parts of a scheduler that preemption uses. */
 export interface PreemptionWorkOptions {
   readonly client: Pick<WriteSender, 'batch'>;
   readonly view: ClusterView;
@@ -19,10 +19,10 @@ export interface PreemptionWorkOptions {
   readonly log: Log;
 }
 
-/** A refused pod that takes the place of others. */
+/** The decision on a refused pod that takes the place of other pods. */
 export type Preempting = Decision & { kind: 'refuse'; preemption: Preemption & { kind: 'possible' } };
 
-/** A pod that has to go, and the one that it goes for. */
+/** A pod to evict, and the decision on the pod that takes its place. */
 interface Eviction {
   readonly victim: PodInfo;
   readonly by: Preempting;
@@ -33,10 +33,10 @@ export function isPreempting(decision: Decision): decision is Preempting {
 }
 
 /**
- * Makes room for pods whose nomination is written: takes nominations of lower priority on their nodes back, marks the victims with the
- * condition `DisruptionTarget`, and deletes those that are marked. A leader that comes in between finds the nominations, and plans the
- * same again or waits for the victims that terminate already. The pods wait for the end of their victims; one with a victim that could
- * not be deleted is tried again soon.
+ * Makes room for pods whose nomination has been written. First it withdraws nominations of lower priority to the same nodes and gives the
+ * victims the condition `DisruptionTarget`. Then it deletes the victims that have the condition. If the leader changes in between, the new
+ * one finds the nominations: it plans the same again, or waits for victims that terminate already. Each pod waits until its victims are
+ * gone. A pod with a victim that could not be deleted is tried again soon.
  */
 export async function preempt(
   options: PreemptionWorkOptions,
@@ -65,7 +65,7 @@ export async function preempt(
   }
 }
 
-/** A victim that waits for its volumes is not bound yet: it loses its node, and is not deleted. */
+/** A victim that waits for its volumes is not bound yet. It only loses its node, and is not deleted. */
 function releaseUnbound(options: PreemptionWorkOptions, eviction: Eviction): boolean {
   const { victim } = eviction;
   const { view } = options;
@@ -75,7 +75,7 @@ function releaseUnbound(options: PreemptionWorkOptions, eviction: Eviction): boo
   return true;
 }
 
-/** Returns the evictions whose victims are marked now. */
+/** Marks the victims. Returns the evictions whose victims have the condition now. */
 async function mark(
   options: PreemptionWorkOptions,
   evictions: readonly Eviction[],
@@ -88,12 +88,12 @@ async function mark(
   const marks = evictions.map(({ victim, by }) => preemptionMarkOf(victim, by.pod, now));
   const results = await send(options, [...withdrawals, ...marks.filter((write) => write !== undefined)], signal);
   for (const result of results) if (result.ok) options.view.written(result.object);
-  // A nomination that stays is taken back another time: its pod has no right to the room.
+  // If a nomination could not be withdrawn, a later cycle does it. Its pod has no claim to the room.
   const ofMarks = results.slice(withdrawals.length).values();
   return evictions.filter((_, i) => marks[i] === undefined || ofMarks.next().value?.ok === true);
 }
 
-/** Returns the evictions that have failed. */
+/** Deletes the victims. Returns the evictions that have failed. */
 async function evict(
   options: PreemptionWorkOptions,
   evictions: readonly Eviction[],
@@ -109,14 +109,14 @@ async function evict(
     const result = results[i];
     if (result?.ok !== true) return true;
     const { metadata, ...pod } = result.object as Pod;
-    // One that had not been started is gone at once: it counts as leaving until the cache shows that.
+    // A pod that was never started is gone at once. It counts as leaving until the cache shows that.
     view.written({ ...pod, metadata: { deletionTimestamp: formatTime(clock.now()), ...metadata } });
     report(options, eviction, '');
     return false;
   });
 }
 
-/** What failed is logged; that a pod is gone, or another one has its name, is no failure to mention. */
+/** Sends the writes and logs those that fail. It is not logged when the pod is gone or another pod has its name now. */
 async function send(
   { client, log }: PreemptionWorkOptions,
   writes: readonly ObjectWrite[],
@@ -131,7 +131,7 @@ async function send(
   return results;
 }
 
-/** Kubernetes' Event about a victim. */
+/** Writes the Event that Kubernetes has for a victim. */
 function report({ events }: PreemptionWorkOptions, { victim, by }: Eviction, suffix: string): void {
   const { pod, preemption } = by;
   events.event(

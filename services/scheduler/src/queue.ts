@@ -10,35 +10,38 @@ interface Entry {
   info: PodInfo;
   readonly addedMs: number;
   attempts: number;
-  /** Monotonic time of the next attempt. */
+  /** The monotonic time, in milliseconds, before which the pod is not tried again. */
   notBeforeMs: number;
   state: 'active' | 'backoff' | 'unschedulable' | 'in-flight';
-  /** Plugins that refused it; their hints decide when it is tried again. */
+  /** The plugins that refused the pod. Their `helps` decides when the pod is tried again. */
   refusedBy: ReadonlySet<string>;
-  /** It has changed itself while it was being decided on. */
+  /** Whether the pod itself changed while it was being decided on. */
   changed: 'no' | 'yes';
-  /** How many of the kept changes of the cluster came before it was taken. */
+  /** How many of the kept changes of the cluster had happened before the pod was taken. */
   changesBefore: number;
 }
 
-/** Whether a change of the cluster may help a pod that these plugins refused. */
+/** Whether a change of the cluster may help a pod that was refused by these plugins. */
 type Helps = (info: PodInfo, refusedBy: ReadonlySet<string>) => boolean;
 
-/** As in Kubernetes: a second, doubling to ten. */
+/** As in Kubernetes: the delay starts at one second and doubles up to ten seconds. */
 const BACKOFF: BackoffOptions = { initialMs: 1000, maxMs: 10_000, jitter: 0 };
-/** An unschedulable pod is tried again after this time, independent of hints. */
+/** An unschedulable pod is tried again after this time, even when no change seemed to help. */
 const MAX_UNSCHEDULABLE_MS = 300_000;
 
 /**
- * Pods that wait for a node. `active` pods are decided next, by priority and then age; `backoff` pods after a delay;
- * `unschedulable` pods after a change that may help, or five minutes.
+ * The pods that wait for a node. `active` pods are decided on next, by priority and then by age. `backoff` pods become active after a
+ * delay. `unschedulable` pods become active after a change that may help, or after five minutes.
  */
 export class SchedulingQueue {
   readonly #options: QueueOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #unschedulable = new Set<Entry>();
   readonly #deciding = new Set<Entry>();
-  /** Changes since pods were taken that are being decided on: their plugins are known when they are refused. */
+  /**
+   * The changes of the cluster since the pods that are now being decided on were taken. They are kept because the plugins that refuse such
+   * a pod are known only afterwards.
+   */
   #changes: Helps[] = [];
   #cancelTimer: CancelTimer | undefined;
   #timerDueMs = Number.POSITIVE_INFINITY;
@@ -48,14 +51,14 @@ export class SchedulingQueue {
     this.#options = options;
   }
 
-  /** Pods by state, for metrics. */
+  /** The number of pods in a state, for metrics. */
   count(state: 'active' | 'backoff' | 'unschedulable'): number {
     let count = 0;
     for (const entry of this.#entries.values()) if (entry.state === state) count += 1;
     return count;
   }
 
-  /** Adds a pod or its new version; a refused one may fit now. */
+  /** Adds a pod or a new version of it. A refused pod whose new version may fit is tried again. */
   put(info: PodInfo): void {
     const known = this.#entries.get(info.key);
     if (known === undefined || known.info.uid !== info.uid) {
@@ -78,12 +81,12 @@ export class SchedulingQueue {
     if (changed) this.#revive(known);
   }
 
-  /** The newest known version of a pod that waits. */
+  /** The newest known version of a waiting pod. */
   find(key: string): PodInfo | undefined {
     return this.#entries.get(key)?.info;
   }
 
-  /** The pod has a node or was deleted. */
+  /** Removes a pod that has a node now or was deleted. */
   remove(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -102,7 +105,7 @@ export class SchedulingQueue {
     this.#timerDueMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Takes up to `limit` active pods. Call `settled`, `refused` or `failed` for each, unless it is removed. */
+  /** Takes up to `limit` active pods. For each of them, `refused`, `waits`, `postpone` or `failed` has to be called, unless `remove` is. */
   take(limit: number): readonly PodInfo[] {
     this.#promote();
     const active = [...this.#entries.values()].filter((entry) => entry.state === 'active');
@@ -117,7 +120,7 @@ export class SchedulingQueue {
     return taken.map((entry) => entry.info);
   }
 
-  /** Resolves when there are active pods, or the signal is aborted. */
+  /** Resolves when there are active pods or the signal is aborted. */
   async wait(signal: AbortSignal): Promise<void> {
     this.#promote();
     while (!signal.aborted && this.count('active') === 0) {
@@ -125,7 +128,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** No node fits now. */
+  /** Reports that no node fits the pod now. */
   refused(info: PodInfo, plugins: ReadonlySet<string>): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
@@ -136,7 +139,7 @@ export class SchedulingQueue {
     this.#arm(entry.notBeforeMs + (entry.state === 'backoff' ? 0 : MAX_UNSCHEDULABLE_MS));
   }
 
-  /** What it needs is being made: it is tried again, without delay, after a change that may help. */
+  /** Reports that what the pod needs is being made. It is tried again without delay after a change that may help. */
   waits(info: PodInfo, plugins: ReadonlySet<string>): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
@@ -147,7 +150,7 @@ export class SchedulingQueue {
     this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
   }
 
-  /** It is left for the next cycle. */
+  /** Leaves the pod to the next cycle. */
   postpone(info: PodInfo): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
@@ -155,7 +158,7 @@ export class SchedulingQueue {
     entry.attempts -= 1;
   }
 
-  /** The attempt failed for a reason that is not the pod's. */
+  /** Reports that the attempt failed for a reason that has nothing to do with the pod. */
   failed(info: PodInfo): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
@@ -165,15 +168,15 @@ export class SchedulingQueue {
   }
 
   /**
-   * Makes refused pods active again for which `helps` holds, given the plugins that refused them; pods that are being decided on, when they
-   * are refused.
+   * Makes those refused pods active again for which `helps` returns true, given the plugins that refused them. For pods that are being
+   * decided on, this is checked when they are refused.
    */
   move(helps: Helps): void {
     for (const entry of this.#unschedulable) if (helps(entry.info, entry.refusedBy)) this.#revive(entry);
     if (this.#deciding.size > 0) this.#changes.push(helps);
   }
 
-  /** Whether the pod has changed while it was being decided on, or the cluster in a way that may help it. */
+  /** Whether, while the pod was being decided on, it changed or the cluster changed in a way that may help it. */
   #wasHelped(entry: Entry, plugins: ReadonlySet<string>): boolean {
     if (entry.changed === 'yes') return true;
     for (let i = entry.changesBefore; i < this.#changes.length; i++)
@@ -219,7 +222,7 @@ export class SchedulingQueue {
     entry.notBeforeMs = clock.monotonicMs() + backoffMs(BACKOFF, entry.attempts, random);
   }
 
-  /** Activates pods whose delay is over. */
+  /** Makes those pods active whose delay is over. */
   #promote(): void {
     const now = this.#options.clock.monotonicMs();
     for (const entry of this.#entries.values()) {
@@ -231,7 +234,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** Ends `wait` at `dueMs` at the latest. */
+  /** Sets the timer so that `wait` looks again at `dueMs` at the latest. */
   #arm(dueMs: number): void {
     if (dueMs >= this.#timerDueMs) return;
     this.#cancelTimer?.();

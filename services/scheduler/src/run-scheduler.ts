@@ -12,7 +12,7 @@ import { createSchedulingLeader } from './scheduling-leader.ts';
 const COMPONENT = 'kube-scheduler';
 const GRPC_ADDRESS = '0.0.0.0:10259';
 
-/** The process: warm caches always, scheduling while it leads. */
+/** Runs the process. It always keeps its caches up to date, and schedules only while it is the leader. */
 export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcome> {
   using service = await startService({ name: 'scheduler', ...config });
   const { clock, logger, metrics } = service.parts;
@@ -63,7 +63,7 @@ function reportTo(metrics: Metrics): NonNullable<SchedulerOptions['onResult']> {
   };
 }
 
-/** As in Kubernetes: the victims of attempts that have some. */
+/** As in Kubernetes, the histogram contains only attempts that have victims. */
 function reportPreemptionTo(metrics: Metrics): NonNullable<SchedulerOptions['onPreemption']> {
   const attempts = metrics.counter('scheduler_preemption_attempts_total', 'Attempts to preempt pods', []);
   const victims = metrics.histogram(

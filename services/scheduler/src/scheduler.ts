@@ -10,7 +10,7 @@ import { isPreempting, preempt } from './preemption-work.ts';
 import { bindVolumes, sortByVolumes } from './volume-work.ts';
 import { bindingOf, refusalOf, resultsOf } from './writes.ts';
 
-/** What became of one decision, for metrics. */
+/** The outcome of one decision, for metrics. */
 export type ScheduleResult = 'scheduled' | 'unschedulable' | 'error';
 
 export interface SchedulerOptions {
@@ -23,18 +23,18 @@ export interface SchedulerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onResult?: (result: ScheduleResult, seconds: number) => void;
-  /** An attempt to preempt other pods, and how many it chose. */
+  /** Is called for each attempt to preempt other pods, with the number of victims. */
   readonly onPreemption?: (victims: number) => void;
 }
 
 type Refusal = Decision & { kind: 'refuse' };
 
-/** Pods decided on together: one snapshot, one batch of bindings. */
+/** The most pods that one cycle decides on, with one snapshot and one batch of bindings. */
 const MAX_PODS_PER_CYCLE = 128;
 
 /**
- * Decides and binds, cycle by cycle; a cycle's writes have been answered before the next begins. Takes nothing new once `stop` is
- * aborted; `signal` drops what is under way.
+ * Decides on pods and binds them in cycles. Each cycle waits for the responses to its writes before the next one begins. After `stop` is
+ * aborted, no new cycle begins. `signal` interrupts the running one.
  */
 export async function runSchedulingCycles(
   options: SchedulerOptions,
@@ -50,7 +50,7 @@ export async function runSchedulingCycles(
   queue.clear();
 }
 
-/** One cycle: what waits is planned against one snapshot, then written. */
+/** Runs one cycle: plans the waiting pods with one snapshot, and writes the decisions. */
 export async function runCycle(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
   const { queue, view, clock, random, log, onResult } = options;
   const startedMs = clock.monotonicMs();
@@ -73,15 +73,15 @@ export async function runCycle(options: SchedulerOptions, signal: AbortSignal): 
 }
 
 /**
- * An assignment whose outcome is unknown is sent again, to the same node: only one of both can be stored, and both say the
- * same.
+ * When the outcome of an assignment is unknown, returns the same assignment again. Only one of the two writes can be stored, and both name
+ * the same node.
  */
 function assignmentInDoubt(view: ClusterView, pod: PodInfo): readonly Assignment[] {
   const nodeName = view.keeper.assumedNode(pod);
   return nodeName === undefined ? [] : [{ kind: 'assign', pod, nodeName }];
 }
 
-/** Binds in one batch; pods count where they were put until the write is known to have failed. */
+/** Writes all bindings in one batch. Each pod counts on its node until the write is known to have failed. */
 async function bind(
   options: SchedulerOptions,
   assignments: readonly Assignment[],
@@ -110,15 +110,15 @@ async function bind(
   );
 }
 
-/** Whether the server may still store the write. */
+/** Whether the write may still be stored although the response is an error. */
 function isOutcomeUnknown(error: StatusError): boolean {
   return error.code >= 500 && error.reason !== 'ServiceUnavailable';
 }
 
 /**
- * An assignment has failed, or may have: the pod is read, and tried again if it still waits. Room is freed only when the
- * assignment has failed for certain: one that may have landed can do so after the read, so the pod counts on its node until
- * the cache says otherwise.
+ * Handles an assignment that has failed or may have failed: reads the pod, and tries again if it still waits. The room is given back only
+ * when the assignment has certainly failed. A write that may have arrived can still be stored after the read, so the pod counts on its node
+ * until the cache says otherwise.
  */
 async function recover(
   options: SchedulerOptions,
@@ -127,7 +127,7 @@ async function recover(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, view, queue, log } = options;
-  // Another client was faster to bind, delete or replace the pod: not an error; the current state is read below.
+  // Another client has bound, deleted or replaced the pod first. That is not an error: the current state is read below.
   const fields = { pod: pod.key, reason: error.message };
   if (isReason(error, 'Conflict')) log.debug(fields, 'binding met a conflict');
   else log.warn(fields, 'binding failed');
@@ -153,8 +153,8 @@ async function recover(
 }
 
 /**
- * Tells, in Event and status, why pods have no node, and to which one they are nominated. Pods are evicted only for one whose nomination is
- * written.
+ * Writes, as an Event and in the status, why pods have no node and which node they are nominated to. Victims are evicted only for a pod
+ * whose nomination has been written.
  */
 async function reportRefusals(
   options: SchedulerOptions,
@@ -179,7 +179,7 @@ async function reportRefusals(
   );
 }
 
-/** Writes the status of refused pods. Returns those of which that failed. */
+/** Writes the status of refused pods. Returns the refusals whose write failed. */
 async function writeRefusals(
   { client, view, clock, log }: SchedulerOptions,
   refusals: readonly Refusal[],
@@ -200,7 +200,7 @@ async function writeRefusals(
       continue;
     }
     failed.add(refusal);
-    // Gone: a Conflict says that the name is another pod's by now.
+    // The pod is gone. A Conflict means that another pod has its name now.
     const reason = result?.status.reason ?? '';
     if (signal.aborted || reason === 'NotFound' || reason === 'Conflict') continue;
     log.warn({ reason: result?.status.message }, 'the reason was not written to the status of a pod');

@@ -8,7 +8,7 @@ export interface SchedulingLeaderOptions
 const EVENT_SOURCE = 'default-scheduler';
 const ACTIONS = { Scheduled: 'Binding', FailedScheduling: 'Scheduling', Preempted: 'Preempting' };
 
-/** Schedules while it leads. */
+/** Creates the part of a scheduler that takes part in the election and schedules while it leads. */
 export function createSchedulingLeader(options: SchedulingLeaderOptions): Leader {
   return new Leader({ ...options, work: (stop, signal) => schedule(options, stop, signal) });
 }

@@ -25,7 +25,7 @@ import type { SchedulingQueue } from './queue.ts';
 import type { Assignment } from './plan.ts';
 import { resultsOf } from './writes.ts';
 
-/** What binding volumes needs of a scheduler. */
+/** The parts of a scheduler that the binding of volumes uses. */
 export interface VolumeWorkOptions {
   readonly client: Pick<WriteSender, 'batch'>;
   readonly view: ClusterView;
@@ -36,8 +36,9 @@ export interface VolumeWorkOptions {
 const WAITS_FOR_VOLUMES: ReadonlySet<string> = new Set([VOLUME_BINDING]);
 
 /**
- * The pods that a cycle decides on, with the present state of their volumes. One whose volumes are being made keeps its room and
- * waits on. Of those that need volumes to be chosen, a cycle takes one: the next one then sees what was chosen.
+ * Returns the pods that a cycle decides on, with the present state of their volumes. A pod whose volumes are still being made keeps its
+ * room and continues to wait. Of the pods that need volumes to be chosen, a cycle takes only one, so that the next cycle sees what was
+ * chosen.
  */
 export function sortByVolumes(view: ClusterView, queue: SchedulingQueue, pods: readonly PodInfo[]): readonly PodInfo[] {
   const ready: PodInfo[] = [];
@@ -55,12 +56,12 @@ export function sortByVolumes(view: ClusterView, queue: SchedulingQueue, pods: r
   return ready;
 }
 
-/** Whether volumes for a pod are on their way to its node. One that no longer fits there gives its room back. */
+/** Whether volumes for a pod are being bound or made for its node. A pod that no longer fits there gives its room back. */
 function isWaitingForVolumes({ keeper }: ClusterView, pod: PodInfo): boolean {
   const { volumes } = pod;
   const nodeName = keeper.assumedNode(pod);
   if (volumes === undefined || nodeName === undefined) return false;
-  // The caches of claims and volumes are not in step: a volume that was just made may not be seen yet.
+  // The caches of claims and volumes are not synchronised, so a volume that was just made may not be in the cache yet.
   if (volumes.kind === 'claims' && volumes.bound.includes(undefined)) return true;
   const node = keeper.node(nodeName)?.node;
   const fits = node !== undefined && volumeReasons(volumes, node).length === 0;
@@ -71,8 +72,9 @@ function isWaitingForVolumes({ keeper }: ClusterView, pod: PodInfo): boolean {
 }
 
 /**
- * Begins to bind the volumes that were chosen with a node: reserves those that exist, and names the node to the provisioners of
- * the others. Such a pod keeps its room and waits until its claims are bound. Returns the assignments that need no volumes.
+ * Begins to bind the volumes that were chosen together with a node. It reserves volumes that exist, and tells the provisioners of the
+ * others which node was chosen. Such a pod keeps its room and waits until its claims are bound. Returns the assignments that need no
+ * volumes.
  */
 export async function bindVolumes(
   options: VolumeWorkOptions,
@@ -95,7 +97,7 @@ async function bindVolumesOf(
   const node = view.keeper.node(nodeName)?.node;
   const choice =
     pod.volumes?.kind === 'claims' && node !== undefined ? chooseVolumes(pod.volumes.delayed, node) : undefined;
-  // The node is gone by now.
+  // The node is gone, or no volumes can be chosen for it any more.
   if (choice === undefined || node === undefined) {
     queue.failed(pod);
     return;
@@ -113,7 +115,7 @@ async function bindVolumesOf(
     queue.waits(pod, WAITS_FOR_VOLUMES);
     return;
   }
-  // What was written stands: the next attempt goes on from there.
+  // The writes that succeeded stay. The next attempt continues from there.
   view.keeper.forget(pod);
   const error = StatusError.fromStatus(failed.status);
   const fields = { pod: pod.key, reason: errorMessage(error) };
@@ -122,7 +124,7 @@ async function bindVolumesOf(
   queue.failed(pod);
 }
 
-/** Conditional on the versions that were decided on. */
+/** The writes for a choice of volumes. Each one fails if its object has changed since the decision. */
 function writesOf({ bind, provision }: VolumeChoice, node: Node): readonly ObjectWrite[] {
   const patchType = 'application/merge-patch+json';
   const reservations = bind.map(({ claim, volume }): ObjectWrite => {

@@ -13,7 +13,7 @@ import {
 import type { PodInfo } from './framework/pod-info.ts';
 import { PREEMPTION_REASON } from './preemption/nominations.ts';
 
-/** Assigns a pod, the very one that was decided on, to a node. */
+/** The write that assigns a pod to a node. It fails when another pod has the same name by now. */
 export function bindingOf({ pod }: PodInfo, nodeName: string): ObjectWrite {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   const object: Binding = {
@@ -26,8 +26,8 @@ export function bindingOf({ pod }: PodInfo, nodeName: string): ObjectWrite {
 }
 
 /**
- * The write that says in the pod's status why it has no node, and which one it is nominated to (`''`: none); undefined when that stands
- * there already.
+ * The write that says in the pod's status why it has no node and which node it is nominated to (`''` for none). Returns undefined when the
+ * status says so already.
  */
 export function refusalOf(
   { pod }: PodInfo,
@@ -43,12 +43,12 @@ export function refusalOf(
   });
 }
 
-/** The write that takes a pod's nomination back. */
+/** The write that withdraws a pod's nomination. */
 export function withdrawalOf({ pod }: PodInfo): ObjectWrite {
   return statusPatch(pod, { nominatedNodeName: null });
 }
 
-/** The write that says in a victim's status why it is deleted; undefined when that stands there already. */
+/** The write that says in a victim's status why it is deleted. Returns undefined when the status says so already. */
 export function preemptionMarkOf({ pod: victim }: PodInfo, { pod }: PodInfo, now: Instant): ObjectWrite | undefined {
   const scheduler = pod.spec?.schedulerName ?? '';
   const message = `${scheduler}: preempting to accommodate a higher priority pod`;
@@ -57,7 +57,7 @@ export function preemptionMarkOf({ pod: victim }: PodInfo, { pod }: PodInfo, now
   return current !== undefined && saysSame(current, mark) ? undefined : statusPatch(victim, { conditions: [mark] });
 }
 
-/** The deletion of a victim, the very pod that was decided on, with its grace period. */
+/** The write that deletes a victim with its grace period. It fails when another pod has the same name by now. */
 export function preemptionOf({ pod: victim, uid }: PodInfo): ObjectWrite {
   return { verb: 'delete', resource: PODS, key: keyOf(victim), options: { preconditions: { uid } } };
 }
@@ -73,7 +73,7 @@ function statusPatch(pod: Pod, status: object): ObjectWrite {
   };
 }
 
-/** The condition of a pod without a node, when it is to be written. */
+/** The condition of a pod without a node, in a list. The list is empty when the status has it already. */
 function refusalConditions({ metadata, status }: Pod, message: string, now: Instant): readonly object[] {
   const { generation } = metadata;
   const current = status?.conditions?.find(({ type }) => type === 'PodScheduled');
@@ -98,7 +98,7 @@ function saysSame(current: PodCondition, told: PodCondition): boolean {
   );
 }
 
-/** The results of a batch; when the whole call failed, each write has that for its result. */
+/** The results of a batch. When the call as a whole fails, each write gets that failure as its result. */
 export async function resultsOf(
   call: () => Promise<readonly WriteResult[]>,
   count: number,

@@ -17,7 +17,7 @@ export type JobEvent =
   | { readonly kind: 'look'; readonly stale: readonly number[]; readonly writes: number; readonly lost: boolean }
   | { readonly kind: 'failover' };
 
-/** The states of one object. The controller sees one that is not older than its own last write. */
+/** The successive states of one object. The controller sees any of them that is not older than its own last write. */
 class Versions<T> {
   readonly #states: T[];
   #floor = 0;
@@ -35,7 +35,7 @@ class Versions<T> {
     if (by === 'controller') this.catchUp();
   }
 
-  /** A new controller begins with the newest states. */
+  /** Makes the newest state the oldest one that can be seen, as for a new controller. */
   catchUp(): void {
     this.#floor = this.#states.length - 1;
   }
@@ -45,16 +45,16 @@ class Versions<T> {
   }
 }
 
-/** A Job, its pods and a controller that may be behind, crash and be replaced. */
+/** A Job, its pods, and a controller that may see old states, crash and be replaced. */
 export class JobWorld {
   readonly #job: Versions<Job>;
   readonly #pods: Versions<Pod | undefined>[] = [];
   #backoff: BackoffRecord = NO_FAILURES;
   #settled = new Set<string>();
   now: Instant = Date.parse('2026-01-01T00:00:00Z');
-  /** Pods that exist or existed, without those that the controller gave up uncounted. */
+  /** The number of pods that exist or existed, without those that the controller released without counting them. */
   counted = 0;
-  /** Pods that ended well. */
+  /** The number of pods that succeeded. */
   succeeded = 0;
   mostActive = 0;
 
@@ -88,7 +88,7 @@ export class JobWorld {
     }
   }
 
-  /** Plans on what is seen, and carries out the first `writes` actions; returns all that were planned. */
+  /** Plans with what the controller sees, and carries out the first `writes` actions. Returns all planned actions. */
   look({
     stale = [],
     writes = Infinity,
@@ -113,7 +113,7 @@ export class JobWorld {
     return actions;
   }
 
-  /** Lets everything go well until the Job has ended. */
+  /** Runs without faults until the Job has ended. */
   settle(): void {
     for (let round = 0; round < 200 && !isJobFinished(this.job); round++) {
       this.look();

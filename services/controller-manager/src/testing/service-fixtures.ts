@@ -1,15 +1,15 @@
 import type { Node, Pod, Service, ServiceSpec } from '@gantry/objects';
 
-/** A pod of a Service in a test, in short. */
+/** A short description of a pod of a Service, for tests. */
 export interface PodSketch {
   readonly name: string;
-  /** One address, or several; none for a pod without. */
+  /** One address or several. Absent for a pod without an address. */
   readonly ip?: string | readonly string[];
-  /** When absent the pod is ready. */
+  /** True when absent. */
   readonly ready?: boolean;
   readonly phase?: string;
   readonly deleted?: boolean;
-  /** `node` when absent. */
+  /** The name of the node, `node` when absent. */
   readonly node?: string;
   readonly hostname?: string;
   readonly subdomain?: string;
@@ -65,7 +65,7 @@ export function sketchPod(sketch: PodSketch): Pod {
   };
 }
 
-/** A Service `sv` that selects the pods of sketches. */
+/** A Service `sv` that selects the pods made from sketches. */
 export function sketchService(spec: ServiceSpec = {}, metadata: Partial<Service['metadata']> = {}): Service {
   return {
     apiVersion: 'v1',

@@ -15,7 +15,7 @@ import { preferNeighbours } from './score/prefer-neighbours.ts';
 import { preferUntainted } from './score/prefer-untainted.ts';
 import { spreadByOwner } from './score/spread-by-owner.ts';
 
-/** In this order: the first filter that excludes a node gives the reason. */
+/** The filters in the order in which they run. The first one that excludes a node gives the reason. */
 export const FILTERS: readonly FilterPlugin[] = [
   nodeUnschedulable,
   taintToleration,

@@ -3,12 +3,12 @@ import type { PodInfo } from '../framework/pod-info.ts';
 
 interface Entry {
   readonly selector: Selector;
-  /** Names of pods whose disruption the budget counts already. */
+  /** The keys are the names of pods whose disruption the budget has counted already. */
   readonly disrupted: Readonly<Record<string, unknown>>;
   allowed: number;
 }
 
-/** The disruptions that PodDisruptionBudgets still allow. */
+/** Keeps count of the disruptions that PodDisruptionBudgets still allow. */
 export class BudgetLedger {
   readonly #byNamespace: ReadonlyMap<string, readonly Entry[]>;
   readonly #matching = new Map<PodInfo, readonly Entry[]>();
@@ -17,7 +17,7 @@ export class BudgetLedger {
     const byNamespace = new Map<string, Entry[]>();
     for (const { metadata, spec, status } of budgets) {
       const selector = labelSelectorFrom(spec?.selector);
-      // As in Kubernetes' scheduler: here an empty selector selects no pods.
+      // An empty selector selects no pods here, as in Kubernetes' scheduler.
       if (selector.empty || selector.nothing) continue;
       const entry = { selector, disrupted: status?.disruptedPods ?? {}, allowed: status?.disruptionsAllowed ?? 0 };
       const others = byNamespace.get(metadata.namespace ?? '');
@@ -27,7 +27,7 @@ export class BudgetLedger {
     this.#byNamespace = byNamespace;
   }
 
-  /** Those of the pods whose disruption violates a budget, when they are disrupted in this order. */
+  /** Returns the pods whose disruption would violate a budget, if the pods are disrupted in this order. */
   violating(pods: readonly PodInfo[]): ReadonlySet<PodInfo> {
     const violating = new Set<PodInfo>();
     if (this.#byNamespace.size === 0) return violating;
@@ -42,7 +42,7 @@ export class BudgetLedger {
     return violating;
   }
 
-  /** The pods will be disrupted: their budgets allow less from now on. */
+  /** Notes that the pods will be disrupted, so that their budgets allow less from now on. */
   spend(pods: readonly PodInfo[]): void {
     for (const pod of pods) for (const entry of this.#entriesOf(pod)) entry.allowed -= 1;
   }
@@ -52,7 +52,7 @@ export class BudgetLedger {
     if (known !== undefined) return known;
     const { namespace = '', name = '', labels = {} } = pod.pod.metadata;
     const entries = (this.#byNamespace.get(namespace) ?? []).filter(
-      // A pod without labels is selected by no budget.
+      // No budget selects a pod without labels.
       ({ selector, disrupted }) =>
         Object.keys(labels).length > 0 && selector.matches(labels) && !Object.hasOwn(disrupted, name),
     );

@@ -3,7 +3,9 @@ import type { PodInfo } from '../framework/pod-info.ts';
 
 const NO_PODS: readonly PodInfo[] = [];
 
-/** Which pods are nominated to which node, while a cycle decides: its decisions change it, and not the snapshot that it began with. */
+/**
+ * Which pods are nominated to which nodes during a cycle. The decisions of the cycle change this, but not the snapshot that it began with.
+ */
 export class Nominations {
   readonly #byNode: Map<string, readonly PodInfo[]>;
   readonly #nodeOf = new Map<string, string>();
@@ -13,21 +15,21 @@ export class Nominations {
     for (const [nodeName, pods] of byNode) for (const { key } of pods) this.#nodeOf.set(key, nodeName);
   }
 
-  /** The node that a pod is nominated to, or ''. */
+  /** The name of the node that a pod is nominated to, or ''. */
   nodeOf({ key }: PodInfo): string {
     return this.#nodeOf.get(key) ?? '';
   }
 
-  /** The pods that room is kept for on a node when a pod is decided on: other ones of its priority or a higher one. */
+  /** The nominated pods that keep their room on a node when `pod` is decided on: other pods with the same priority or a higher one. */
   before(pod: PodInfo, nodeName: string): readonly PodInfo[] {
-    // Of most cycles, for each node and pod.
+    // A fast path: most cycles have no nominations, and this runs for each pod and node.
     if (this.#byNode.size === 0) return NO_PODS;
     const nominated = this.#byNode.get(nodeName);
     if (nominated === undefined) return NO_PODS;
     return nominated.filter(({ key, priority }) => key !== pod.key && priority >= pod.priority);
   }
 
-  /** Nominates a pod to a node. Pods of lower priority lose their nomination to it, and are returned. */
+  /** Nominates a pod to a node. Pods of lower priority lose their nomination to that node. Returns those pods. */
   nominate(pod: PodInfo, nodeName: string): readonly PodInfo[] {
     this.withdraw(pod);
     const displaced = (this.#byNode.get(nodeName) ?? NO_PODS).filter(({ priority }) => priority < pod.priority);
@@ -37,7 +39,7 @@ export class Nominations {
     return displaced;
   }
 
-  /** The pod is not nominated any more. */
+  /** Ends the pod's nomination. */
   withdraw({ key }: PodInfo): void {
     const nodeName = this.#nodeOf.get(key);
     if (nodeName === undefined) return;
@@ -48,10 +50,10 @@ export class Nominations {
   }
 }
 
-/** The reason of the condition `DisruptionTarget` of a pod that the scheduler preempts. */
+/** The reason in the condition `DisruptionTarget` of a pod that the scheduler preempts. */
 export const PREEMPTION_REASON = 'PreemptionByScheduler';
 
-/** Whether a pod has the condition of pods that the scheduler preempts. */
+/** Whether a pod has the condition that marks it as preempted by the scheduler. */
 export function isMarkedForPreemption({ status }: Pod): boolean {
   const target = status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
   return target?.status === 'True' && target.reason === PREEMPTION_REASON;

@@ -4,35 +4,38 @@ import type { NodeInfo } from '../framework/snapshot.ts';
 import { isMarkedForPreemption, type Nominations } from './nominations.ts';
 import { type Candidate, chooseCandidate, mayPreempt, type PreemptionRules, selectVictims } from './select-victims.ts';
 
-/** How a pod that fits on no node can get room. */
+/** Whether and how a pod that fits on no node can get room. */
 export type PreemptionPlan =
-  /** It may not preempt, or waits for its victims to end: its nomination stays. */
+  /** The pod may not preempt, or it waits for its victims to terminate. Its nomination stays. */
   | { readonly kind: 'ineligible'; readonly reason: string }
-  /** No eviction helps: on so many nodes room was looked for, and this speaks against them. */
+  /** No eviction helps. `looked` is the number of nodes where room was looked for, and `reasons` says why there is none. */
   | { readonly kind: 'impossible'; readonly looked: number; readonly reasons: ReasonCounts }
   | { readonly kind: 'possible'; readonly candidate: Candidate };
 
-/** The state of a cycle that plans preemption. */
+/** The state of a cycle, as far as preemption uses it. */
 export interface PreemptionContext extends PreemptionRules {
   readonly nominations: Nominations;
-  /** No pod on any node has a lower priority than this. */
+  /** The lowest priority of all pods on nodes. */
   readonly lowestPriority: () => number;
-  /** Counts pods that were tried as victims. */
+  /** Is called with the number of pods that were tried as victims. */
   readonly count: (pods: number) => void;
 }
 
-/** The number of nodes by Kubernetes' reason against them. */
+/** For each of Kubernetes' reasons, the number of nodes that it speaks against. */
 export type ReasonCounts = ReadonlyMap<string, number>;
 
 const NO_VICTIMS = 'No preemption victims found for incoming pod';
 const BY_POLICY = 'not eligible due to preemptionPolicy=Never.';
 const BY_TERMINATION = 'not eligible due to a terminating pod on the nominated node.';
 
-/** Nodes on which victims are looked for end with this number of candidates, or this share of the nodes if that is more. */
+/** The search for victims ends once this many nodes are candidates, or this share of the nodes if that is more. */
 const ENOUGH_CANDIDATES = 100;
 const SHARE_OF_NODES = 0.1;
 
-/** Which pods have to go so that a refused pod fits on one of the nodes. `offset` in [0, 1) says where the search begins. */
+/**
+ * Finds the pods that have to leave one of the nodes so that a refused pod fits there. `offset` in [0, 1) says where in the list of nodes
+ * the search begins.
+ */
 export function planPreemption(
   pod: PodInfo,
   refusals: readonly Refusal[],
@@ -40,7 +43,7 @@ export function planPreemption(
   context: PreemptionContext,
 ): PreemptionPlan {
   if (pod.pod.spec?.preemptionPolicy === 'Never') return { kind: 'ineligible', reason: BY_POLICY };
-  // Of most refused pods: no node is looked at.
+  // This holds for most refused pods, and saves a look at the nodes.
   if (context.lowestPriority() >= pod.priority) {
     const looked = refusals.reduce((count, { curable }) => (curable === 'by-room' ? count + 1 : count), 0);
     return { kind: 'impossible', looked, reasons: new Map(looked === 0 ? [] : [[NO_VICTIMS, looked]]) };
@@ -57,8 +60,8 @@ export function planPreemption(
 }
 
 /**
- * Whether a victim on the node that a pod is nominated to terminates: the pod waits. A second look, at a cache that shows only a part of
- * what has been done, must not find further victims.
+ * Whether a victim on the pod's nominated node is terminating, so that the pod has to wait. Otherwise a second attempt, with a cache that
+ * shows only part of the first one, would choose further victims.
  */
 function awaitsVictim(pod: PodInfo, nominatedNode: NodeInfo, { isLeaving }: PreemptionContext): boolean {
   for (const other of nominatedNode.pods.values()) {
@@ -68,12 +71,12 @@ function awaitsVictim(pod: PodInfo, nominatedNode: NodeInfo, { isLeaving }: Pree
   return false;
 }
 
-/** Whether the pod has to do no more than to wait on its nominated node. */
+/** Whether the pod only has to wait on its nominated node. */
 function isUnderWay({ nodeName, victims }: Candidate, nominatedTo: string): boolean {
   return nodeName === nominatedTo && victims.length === 0;
 }
 
-/** From the offset on; the node that the pod is nominated to comes first, so that of equal nodes it is chosen again. */
+/** Orders the nodes from the offset on. The node that the pod is nominated to comes first, so that among equal nodes it is chosen again. */
 function inOrder(nodes: readonly NodeInfo[], offset: number, nominatedTo: string): readonly NodeInfo[] {
   const start = Math.floor(offset * nodes.length);
   const ordered = [...nodes.slice(start), ...nodes.slice(0, start)];

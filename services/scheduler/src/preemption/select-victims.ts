@@ -5,26 +5,26 @@ import type { NodeInfo } from '../framework/snapshot.ts';
 import type { BudgetLedger } from './budget-ledger.ts';
 import { isMarkedForPreemption } from './nominations.ts';
 
-/** A node on which a pod fits when its victims are gone. */
+/** A node on which the pod fits once the victims are gone. */
 export interface Candidate {
   readonly nodeName: string;
-  /** Pods to evict, the most important first. */
+  /** The pods to evict, the most important first. */
   readonly victims: readonly PodInfo[];
-  /** Pods that end anyhow, and have to be gone as well. */
+  /** Pods that are leaving anyway and also have to be gone before the pod fits. */
   readonly awaited: readonly PodInfo[];
   /** How many of the victims violate a PodDisruptionBudget. */
   readonly violations: number;
 }
 
-/** What is known of the cluster, beside the node, when victims are selected. */
+/** What the selection of victims knows of the cluster apart from the node. */
 export interface PreemptionRules {
   readonly filters: readonly FilterPlugin[];
   readonly budgets: BudgetLedger;
-  /** Whether a pod will end soon without being a victim: it terminates, or is the victim of another pod. */
+  /** Whether a pod leaves its node soon without being chosen here: it terminates, or is the victim of another pod. */
   readonly isLeaving: (pod: PodInfo) => boolean;
 }
 
-/** A node whose pods are taken away and added again, which is cheaper than a new value each time. */
+/** A node to try with some of its pods removed. It is changed in place, which is cheaper than a new value for each attempt. */
 class Trial {
   readonly #pods: Map<string, PodInfo>;
   readonly #withTerms: Map<string, PodInfo>;
@@ -59,9 +59,10 @@ export function mayPreempt(pod: PodInfo, other: PodInfo): boolean {
 }
 
 /**
- * The fewest pods of lower priority that have to leave a node so that a pod fits beside those that are `nominated` there: all leave, then
- * as many as possible stay, first those whose eviction violates a budget, among these the most important first. Pods that are leaving are
- * the last to stay: none is evicted while it is enough to wait for them. Kubernetes' reasons when there is no such set.
+ * Finds the fewest pods of lower priority that have to leave a node so that a pod fits together with the pods that are `nominated` there.
+ * The search removes all of them, and then lets as many as possible stay. The pods whose eviction would violate a budget are tried first,
+ * in each group the most important ones first. Pods that are leaving anyway are tried last, so that none is evicted when it is enough to
+ * wait for them. Returns Kubernetes' reasons when no such set exists.
  */
 export function selectVictims(
   pod: PodInfo,
@@ -93,12 +94,13 @@ export function selectVictims(
   };
 }
 
-/** Added to each priority, so that fewer victims count less though priorities may be negative. */
+/** Is added to each priority, so that the sum is lower for fewer victims although priorities may be negative. */
 const LOWEST_PRIORITY = 2 ** 31;
 
 /**
- * The best candidate by Kubernetes' criteria: the fewest violations of budgets, the lowest priority of the most important victim, the
- * lowest sum of priorities, the fewest victims, and victims that were started last. Of equals the first.
+ * Chooses the best candidate by Kubernetes' criteria, in this order: the fewest violations of budgets, the lowest priority of the most
+ * important victim, the lowest sum of priorities, the fewest victims, and the victims that were started last. Among equal candidates it
+ * takes the first.
  */
 export function chooseCandidate(candidates: readonly Candidate[]): Candidate | undefined {
   const ranked = candidates.map((candidate) => ({ candidate, rank: rankOf(candidate) }));
@@ -123,16 +125,16 @@ function isLess(rank: readonly number[], other: readonly number[]): boolean {
   return false;
 }
 
-/** When a pod was started; one that was not, now. */
+/** When a pod was started, in milliseconds. `Infinity` when it has not been started. */
 function startOf({ pod }: PodInfo): number {
   const started = Date.parse(pod.status?.startTime ?? '');
   return Number.isNaN(started) ? Number.POSITIVE_INFINITY : started;
 }
 
 /**
- * Orders pods as Kubernetes does, the most important first: by priority, and among equals the one that was started first. Further
- * equals are in the same order each time, and those that are marked for preemption come last, so that a preemption that was broken off
- * goes on with the same pods.
+ * Orders pods as Kubernetes does, the most important first: by priority, and among equal ones those that were started earlier. Remaining
+ * ties are always broken the same way, with pods that are marked for preemption last. So an interrupted preemption continues with the same
+ * pods.
  */
 function byImportance(a: PodInfo, b: PodInfo): number {
   if (a.priority !== b.priority) return b.priority - a.priority;

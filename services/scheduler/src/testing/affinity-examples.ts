@@ -1,6 +1,6 @@
 import type { Affinity, PodAffinityTerm, WeightedPodAffinityTerm } from '@gantry/objects';
 
-/** A term that selects pods with this label `app`, of the pod's own namespace unless it says others. */
+/** A term that selects pods with this value of the label `app`, in the pod's own namespace unless `more` says otherwise. */
 export function exampleTerm(app: string, topologyKey = 'zone', more: Partial<PodAffinityTerm> = {}): PodAffinityTerm {
   return { labelSelector: { matchLabels: { app } }, topologyKey, ...more };
 }

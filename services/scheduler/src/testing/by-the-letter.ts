@@ -4,18 +4,18 @@ import { createPodInfo } from '../framework/pod-info.ts';
 import { planAssignments } from '../plan.ts';
 import { exampleSnapshot } from './examples.ts';
 
-/** Pods with the nodes that they are on. */
+/** Pods, each with the name of its node. */
 export type Placed = readonly (readonly [Pod, string])[];
 
-/** How many pods were assigned, and how many refused. */
+/** The number of pods that were assigned and refused. */
 export interface SeenDecisions {
   assigned: number;
   refused: number;
 }
 
 /**
- * Plans `waiting` beside `running`, and expects each pod on a node that `isAllowed` allows, or refused where it allows none. `isAllowed` knows
- * the pods that were assigned before.
+ * Plans the `waiting` pods in a cluster with the `running` ones. Expects each pod on a node that `isAllowed` accepts, or refused when it
+ * accepts none. `isAllowed` receives the pods that were assigned before.
  */
 export function expectAllowed(
   {

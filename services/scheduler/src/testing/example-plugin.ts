@@ -8,5 +8,5 @@ const filter: FilterPlugin['filter'] = ({ pod }, { node }) => {
   return namespace === undefined || namespace === pod.metadata.namespace ? [] : REASON;
 };
 
-/** A node with the label accepts only pods of the namespace that it names. */
+/** A filter for nodes with a label that names a namespace: such a node accepts only pods of that namespace. */
 export const reservedNodes: FilterPlugin = { name: 'ReservedNodes', filter, helps: nodePasses(filter) };

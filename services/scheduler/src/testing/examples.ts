@@ -11,7 +11,7 @@ interface NodeOptions {
   readonly unschedulable?: boolean;
 }
 
-/** A node with free resources by default. */
+/** An example of a node, which has free resources unless `options` says otherwise. */
 export function exampleNode(name: string, options: NodeOptions = {}): Node {
   const { cpu = '2', memory = '4Gi', pods = '110', labels = {}, taints, unschedulable } = options;
   return {
@@ -34,7 +34,7 @@ interface PodOptions {
   readonly spec?: Partial<PodSpec>;
 }
 
-/** A pending pod of one container. */
+/** An example of a pending pod with one container. */
 export function examplePod(name: string, options: PodOptions = {}): Pod {
   const { namespace = 'default', labels, cpu, memory, node, owner, hostPort, spec } = options;
   const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
@@ -69,7 +69,7 @@ export function examplePod(name: string, options: PodOptions = {}): Pod {
   };
 }
 
-/** A budget that protects the pods with this label `app`. */
+/** A PodDisruptionBudget for the pods with this value of the label `app`. */
 export function exampleBudget(app: string, disruptionsAllowed: number): PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
@@ -80,7 +80,7 @@ export function exampleBudget(app: string, disruptionsAllowed: number): PodDisru
   };
 }
 
-/** The snapshot of a cluster with these nodes, pods, budgets and labels of namespaces. Pods without a node may be nominated to one. */
+/** A snapshot of a cluster with these nodes, pods, budgets and labels of namespaces. Pods without a node may be nominated to one. */
 export function exampleSnapshot(
   nodes: readonly Node[],
   pods: readonly Pod[] = [],

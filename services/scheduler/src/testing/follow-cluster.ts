@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { ClusterView, SCHEDULED_RESOURCES } from '../cluster-view.ts';
 import { SchedulingQueue } from '../queue.ts';
 
-/** The caches, the view and the queue of a scheduler, which follow an API server until the end of the test. */
+/** The caches, the view and the queue of a scheduler. They follow an API server until the test ends. */
 export function followCluster() {
   const stop = new AbortController();
   const clock = new ManualClock();

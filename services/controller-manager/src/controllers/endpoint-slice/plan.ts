@@ -200,7 +200,10 @@ function groupOf(wanted: Map<string, Wanted>, found: readonly DiscoveryEndpointP
   return group;
 }
 
-/** A Service without endpoints has one empty slice. So the last slice that would be deleted is kept when no other remains. */
+/**
+ * A Service without endpoints has one empty slice. When all its slices would be deleted, a single one that is empty already is kept, and
+ * otherwise an empty one is created.
+ */
 function withPlaceholder(
   { service }: ObservedSlices,
   addressType: AddressType,

@@ -1,11 +1,11 @@
 import type { ManualClock } from '@gantry/base/testing';
 
-/** Turns of the event loop after which work that waits for a timer is left to wait. */
+/** After this many turns of the event loop, work that is still running is taken to wait for a timer. */
 const MOST_TURNS = 60;
-/** Turns without a change after which nothing is under way. */
+/** After this many turns without a change, nothing is running any more. */
 const QUIET_TURNS = 3;
 
-/** Knows what is under way, and moves the clock only when everything waits for it. */
+/** Keeps track of the running work, and moves the clock only when everything waits for it. */
 export class Activity {
   readonly #clock: ManualClock;
   readonly #revision: () => number;
@@ -16,7 +16,7 @@ export class Activity {
     this.#revision = revision;
   }
 
-  /** Counts the work as under way until it settles. */
+  /** Runs the work and counts it as running until it settles. */
   async of<T>(work: () => Promise<T>): Promise<T> {
     this.#running += 1;
     try {
@@ -26,7 +26,7 @@ export class Activity {
     }
   }
 
-  /** Lets everything run that does not wait for time, then moves the clock to the next timer. */
+  /** Runs everything that does not wait for the clock, and then moves the clock to the next timer. */
   async step(): Promise<void> {
     let before = this.#revision();
     let quiet = 0;

@@ -11,11 +11,11 @@ import {
 import type { ReadPath } from '../../controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
 import type { World } from './world.ts';
 
-/** Annotation of an autoscaler by which a history decides for how many replicas its target has load. */
+/** The annotation of an autoscaler with which a history sets how many replicas the load of its target needs. */
 export const LOAD = 'simulation.gantry.dev/load';
-/** What one replica is to use, in thousandths: of a core, of a byte of memory, or of the metric of another server. */
+/** The target use of one replica, in thousandths: of a core, of a byte of memory, or of the metric of another server. */
 export const TARGET_MILLICORES = 100;
-/** The metric that another server has of pods, of their Deployment, and of something outside. */
+/** The metric that another server has for pods, for their Deployment, and for something outside the cluster. */
 export const LOAD_METRIC = 'load';
 
 const SCALE = /^\/apis\/apps\/v1\/namespaces\/([^/]+)\/deployments\/([^/]+)\/scale$/;
@@ -31,7 +31,7 @@ interface ReadsOptions {
   readonly clock: Clock;
 }
 
-/** Reads what autoscalers read: scales from the server, and metrics of running pods, which share the load of their Deployment. */
+/** Reads for autoscalers: scales come from the server. Metrics are those of running pods, which share the load of their Deployment. */
 export function createSimulatedReads({ server, world, clock }: ReadsOptions): ReadPath {
   return async (path, signal) => {
     const { pathname, searchParams } = new URL(path, 'https://server');
@@ -56,7 +56,7 @@ interface Asked {
   readonly now: string;
 }
 
-/** What the servers of metrics answer. */
+/** The responses of the metrics servers. Returns undefined for other paths. */
 function metricAt(pathname: string, asked: Asked): JsonObject | undefined {
   if (pathname === CUSTOM) return { preferredVersion: { version: 'v1beta2' }, versions: [{ version: 'v1beta2' }] };
   const [, namespace] = METRICS.exec(pathname) ?? OF_PODS.exec(pathname) ?? [];
@@ -101,7 +101,7 @@ function metricList(items: readonly JsonObject[]): JsonObject {
   return { kind: 'MetricValueList', apiVersion: 'custom.metrics.k8s.io/v1beta2', metadata: {}, items: [...items] };
 }
 
-/** The running pods that are selected, and what each has of their Deployment's load. */
+/** The selected running pods, each with its share of their Deployment's load. */
 function sharedLoad(namespace: string, { world, selector: text }: Asked) {
   const selector = parseLabelSelector(text);
   const pods = world
@@ -117,7 +117,7 @@ function wholeLoad(world: World, namespace: string, matches: (labels: Record<str
   return `${loadOf(world, namespace, matches) * TARGET_MILLICORES}m`;
 }
 
-/** The load that the autoscaler of these pods' Deployment names. */
+/** The load that the annotation of these pods' autoscaler sets. */
 function loadOf(world: World, namespace: string, matches: (labels: Record<string, string>) => boolean): number {
   const autoscaler = world
     .all(HORIZONTAL_POD_AUTOSCALERS)

@@ -1,13 +1,13 @@
 import type { Log } from '@gantry/controller-runtime';
 import { simulate } from './simulate.ts';
 
-/** What is wrong with the history of a seed; nothing when all is well. */
+/** The violations in the history of a seed, none when all is well. */
 export interface SeedResult {
   readonly violations: readonly string[];
   readonly crashes: number;
 }
 
-/** Runs a history without faults and with them: no invariant is violated, and both end in the same state. */
+/** Runs a history once without faults and once with faults. No run may violate an invariant, and both have to end in the same state. */
 export async function checkSeed(seed: number, log?: Log): Promise<SeedResult> {
   const said = log === undefined ? {} : { log };
   const calm = await simulate({ seed, faults: 'none', ...said });
@@ -22,7 +22,7 @@ export async function checkSeed(seed: number, log?: Log): Promise<SeedResult> {
   };
 }
 
-/** What one end state has and the other has not; of a line that both have in other words, from where they differ. */
+/** The differences of two end states. When a line differs only in part, it is shown from the first difference on. */
 function differences(calm: readonly string[], disturbed: readonly string[]): readonly string[] {
   const missing = without(calm, disturbed);
   const added = without(disturbed, calm);
@@ -42,7 +42,7 @@ function differences(calm: readonly string[], disturbed: readonly string[]): rea
 
 const SHOWN = 160;
 
-/** The lines of one list that the other lacks, counting repeated ones. */
+/** The lines of one list that the other one lacks. Repeated lines count separately. */
 function without(lines: readonly string[], others: readonly string[]): string[] {
   const left = new Map<string, number>();
   for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);

@@ -1,10 +1,10 @@
 import { createObjectClient, type ObjectClient, writeResult } from '@gantry/client';
 import type { ControllerContext, ControllerSpec } from '@gantry/controller-runtime';
 
-/** Takes note of a write of one controller: its verb and resource, before it is sent. Events count when they are reported. */
+/** Receives the verb and resource of a controller's write before it is sent. An Event counts when it is reported. */
 export type NoteWrite = (controller: string, write: string) => void;
 
-/** The controller, whose reconciles report what they write. */
+/** Returns the controller with reconciles that report their writes. */
 export function withNotedWrites(spec: ControllerSpec, note: NoteWrite): ControllerSpec {
   const noted = (context: ControllerContext): ControllerContext => ({
     ...context,

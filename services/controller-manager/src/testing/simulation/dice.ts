@@ -1,16 +1,19 @@
 import { must, seededRandom } from '@gantry/base';
 
-/** Repeatable choices. Each part of a simulation throws dice of its own, so that a change of one leaves the others alone. */
+/**
+ * Random choices that can be repeated. Each part of a simulation has dice of its own, so that a change of one part does not change the
+ * choices of the others.
+ */
 export interface Dice {
   readonly random: () => number;
   /** True with this probability. */
   readonly chance: (probability: number) => boolean;
-  /** An integer of `from` to `to`, both included. */
+  /** An integer from `from` to `to`, both included. */
   readonly between: (from: number, to: number) => number;
   readonly pick: <T>(of: readonly T[]) => T;
 }
 
-/** The dice of one part of the run with this seed. */
+/** Creates the dice for one part of the run with this seed. */
 export function createDice(seed: number, part: string): Dice {
   let mixed = seed >>> 0;
   for (const character of part) mixed = (Math.imul(mixed, 31) + character.charCodeAt(0)) >>> 0;

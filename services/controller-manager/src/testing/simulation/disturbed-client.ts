@@ -11,7 +11,7 @@ import { type KubeObject, type Resource, StatusError } from '@gantry/objects';
 import type { Activity } from './activity.ts';
 import type { Dice } from './dice.ts';
 
-/** How often what goes wrong between a manager and the API. Probabilities of one request or one batch of a watch. */
+/** How often each fault occurs between a manager and the API. The numbers are probabilities for one request or one batch of a watch. */
 export interface Faults {
   readonly requestFails: number;
   readonly answerLost: number;
@@ -28,17 +28,20 @@ export interface DisturbedOptions {
   readonly clock: Clock;
   readonly activity: Activity;
   readonly dice: Dice;
-  /** Undefined while nothing goes wrong. */
+  /** Returns undefined while there are no faults. */
   readonly faults: () => Faults | undefined;
-  /** Called for every request, before it is sent. */
+  /** Is called for each request before it is sent. */
   readonly onRequest: (verb: string, resource: string) => void;
-  /** Called before a write is sent, and after it was committed: a crash aborts `crashed`. */
+  /** Is called before a write is sent, and again after it was committed. To crash, it aborts `crashed`. */
   readonly onWrite: (write: ObjectWrite, moment: 'before' | 'after') => void;
-  /** Aborted when the process has crashed: nothing is sent any more, and no answer arrives. */
+  /** Aborted when the process has crashed. From then on nothing is sent and no response arrives. */
   readonly crashed: AbortSignal;
 }
 
-/** A manager's client: requests fail, answers get lost, views break off, come late, or repeat what was seen; and it can crash. */
+/**
+ * A manager's client with faults. Requests fail, and responses are lost. Watches break off, arrive late, or repeat earlier events. The
+ * process can also crash.
+ */
 export function createDisturbedClient(options: DisturbedOptions): ObjectClient {
   const { client, activity } = options;
   const write = (sent: ObjectWrite, signal: AbortSignal): Promise<KubeObject> => {
@@ -63,7 +66,7 @@ export function createDisturbedClient(options: DisturbedOptions): ObjectClient {
   });
 }
 
-/** Reads, unless the request fails or the process has crashed. */
+/** Reads, unless a fault makes the request fail or the process has crashed. */
 export async function readDisturbed<T>(
   { faults, dice, crashed }: Pick<DisturbedOptions, 'faults' | 'dice' | 'crashed'>,
   read: () => Promise<T>,

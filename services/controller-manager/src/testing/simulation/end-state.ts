@@ -18,7 +18,9 @@ import { REVISION } from '../../controllers/deployment/annotations.ts';
 import { controllerOf } from '../../libraries/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
-/** Resources that are not compared: they change for ever, or no user has asked for them: heartbeats, leaders, Events, Nodes. */
+/**
+ * Resources that are not compared: they keep changing, or no user asked for them. These are heartbeats, leader leases, Events and Nodes.
+ */
 const UNCOMPARED: ReadonlySet<string> = new Set([
   '/events',
   'events.k8s.io/events',
@@ -26,7 +28,7 @@ const UNCOMPARED: ReadonlySet<string> = new Set([
   '/nodes',
 ]);
 
-/** Fields that say when, by whom and how often, not what. */
+/** Fields that are not compared, because they depend on when, by whom and how often something was done. */
 const MASKED: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',
@@ -37,18 +39,18 @@ const MASKED: ReadonlySet<string> = new Set([
   'startTime',
   'completionTime',
   'nodeName',
-  // Of a Job.
+  // A field of a Job.
   'failed',
-  // Of its pods: pods that lost nodes take away are counted here, and an invariant compares the count with the Job's limit.
+  // Fields of a Job's pods. They include pods that were lost with a node. An invariant compares the count with the Job's limit.
   'batch.kubernetes.io/job-index-failure-count',
   'batch.kubernetes.io/job-index-ignored-failure-count',
-  // Of a quota: an invariant compares it with what there is.
+  // A field of a quota. An invariant compares it with the objects that exist.
   'used',
-  // Of a pod of a DaemonSet: which of several alike templates it was made from.
+  // A label of a DaemonSet's pod: which of several equal templates it was made from.
   'pod-template-generation',
-  // Of a claim: the scheduler's choice.
+  // An annotation of a claim: the node that the scheduler chose.
   'volume.kubernetes.io/selected-node',
-  // Of slices and Endpoints: an invariant compares them with the pods.
+  // Fields of EndpointSlices and Endpoints. An invariant compares them with the pods.
   'endpoints',
   'subsets',
   'endpoints.kubernetes.io/last-change-trigger-time',
@@ -59,24 +61,24 @@ const LAST_SCALED: ReadonlySet<string> = new Set([
   'deployment.kubernetes.io/max-replicas',
 ]);
 
-/** Of pods and Services. */
+/** The addresses of pods and Services. */
 const ADDRESS = /"10\.\d+\.\d+\.\d+"/g;
-/** Also in labels and selectors. */
+/** Uids occur in labels and selectors too. */
 const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** The pod that a disruption budget names when it cannot be counted is the first of random names. */
+/** When a PodDisruptionBudget cannot be counted, its message names one pod, whose name is random. */
 const NAMED_POD = /(?<=found no controllers for pod )\\"[^"]*\\"/;
 
 /**
- * Follows a world from its beginning. The function returns the end of its history in a form that two runs can be compared by: one line
- * for each object, without uids, times and suffixes. Pods are counted for each owner, since their names are random. A pod of a Job that
- * was evicted after it had succeeded, or succeeded while it was evicted, counts as if it were still there: which node it ran on, and whether
- * that one is lost, is chance. One that its Job had counted as failed before it succeeded, or had released as one too many, does not
- * count: the Job has replaced it.
+ * Follows a world from its beginning. The returned function describes the end of the history so that two runs can be compared: one line for
+ * each object, without uids, times and random suffixes. Pods are counted for each owner, since their names are random. A Job's pod that was
+ * evicted after it had succeeded, or that succeeded during its eviction, counts as if it still existed, because it is random which node it
+ * ran on and whether that node is lost. A pod does not count if its Job counted it as failed before it succeeded, or released it as
+ * surplus: the Job has replaced it.
  */
 export function followEndState(world: World): () => readonly string[] {
   const evicted: Pod[] = [];
-  /** Uids of pods that Jobs have counted as failed, or do not count. */
+  /** The uids of pods that Jobs have counted as failed or do not count. */
   const replaced = new Set<string>();
   const isReplaced = (object: KubeObject) => replaced.has(object.metadata.uid ?? '') && isOwnerThere(world, object);
   world.subscribe((change) => {
@@ -110,8 +112,9 @@ function lineOf(world: World, resource: string, object: KubeObject): string {
 }
 
 /**
- * A ReplicaSet of an earlier revision, without pods, keeps what its Deployment wanted when it was last scaled, as in Kubernetes: whether
- * an autoscaler came before a rollout is chance. The newest one says what the Deployment wants now.
+ * An old ReplicaSet without pods keeps the annotations from when its Deployment last scaled it, as in Kubernetes. Whether an autoscaler
+ * acted before a rollout is random, so these annotations are removed here. The newest ReplicaSet has the values that the Deployment wants
+ * now.
  */
 function withoutPast(world: World, object: KubeObject): KubeObject {
   const { kind, metadata, spec } = object as ReplicaSet;
@@ -148,7 +151,7 @@ function isTracked(object: Pick<KubeObject, 'metadata'> | undefined): boolean {
   return object?.metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
 }
 
-/** Whether a pod is gone that had succeeded, and that the taints of its node have deleted: as in Kubernetes, also one that had ended. */
+/** Whether a succeeded pod is gone because of the taints of its node. As in Kubernetes, these delete ended pods too. */
 function isEvictionOfSucceeded(change: Change): boolean {
   if (!isOf(change, PODS) || change.object !== undefined) return false;
   const { status }: Partial<Pod> = change.old ?? {};
@@ -156,7 +159,10 @@ function isEvictionOfSucceeded(change: Change): boolean {
   return isEvicted && status?.phase === 'Succeeded';
 }
 
-/** A pod that is gone, as it would stay: the write that took away its last finalizer has removed it, so that it was never seen without. */
+/**
+ * Returns a deleted pod as it would look if it still existed. The write that removed its last finalizer has deleted it, so no version
+ * without finalizers was ever seen.
+ */
 function beforeDeletion(pod: Pod): Pod {
   const { deletionTimestamp: _, finalizers: __, ...metadata } = pod.metadata;
   return { ...pod, metadata };
@@ -168,7 +174,7 @@ function isOwnerThere(world: World, pod: KubeObject): boolean {
   return jobOf(world, pod, owner.name)?.metadata.uid === owner.uid;
 }
 
-/** Whether a claim is one of a pod that its StatefulSet no longer wants: how far a set had grown is chance. */
+/** Whether a claim belongs to a pod that its StatefulSet does not want any more. Which sizes the set reached before is random. */
 function isLeftOver(world: World, { metadata }: KubeObject): boolean {
   const [, setName, ordinal] = /^data-(statefulset-\d+)-(\d+)$/.exec(metadata.name ?? '') ?? [];
   if (setName === undefined) return false;
@@ -184,9 +190,9 @@ function jobOf(world: World, { metadata }: KubeObject, name: string): Job | unde
 }
 
 /**
- * How many pods of a Job fail, and which schedules of a CronJob fall into a history, depends on when things happen; and so do what an
- * autoscaler last saw of a Deployment that is gone, and which claims are left of pods that a StatefulSet no longer has. Local volumes have
- * the names of their claims' uids: an invariant compares them with the claims.
+ * Whether the end state of an object is random. It depends on timing how many pods of a Job fail, which schedules of a CronJob fall into a
+ * history, what an autoscaler last saw of a deleted Deployment, and which claims are left of pods that a StatefulSet does not have any
+ * more. Local volumes are named after the uids of their claims. An invariant compares them with the claims.
  */
 function isByChance(world: World, resource: string, object: KubeObject): boolean {
   const owner = controllerOf(object);
@@ -200,13 +206,13 @@ function isByChance(world: World, resource: string, object: KubeObject): boolean
   return isScheduled || (object as KubeObject & { status?: { phase?: string } }).status?.phase === 'Failed';
 }
 
-/** The name, without the suffix that a server has generated. */
+/** The name with `*` instead of the suffix that the server generated. */
 function nameOf({ metadata }: KubeObject, name: string): string {
   const prefix = metadata.generateName;
   return prefix === undefined || !name.startsWith(prefix) ? name : `${prefix}*`;
 }
 
-/** What a controller decides of a pod, and how far it has come. */
+/** Describes what a controller decides about a pod, and the pod's progress. */
 function podOf(object: KubeObject): string {
   const { metadata, spec, status } = object as KubeObject & {
     spec?: { containers?: { image?: string }[] };
@@ -217,13 +223,13 @@ function podOf(object: KubeObject): string {
   const { labels = {}, annotations = {}, finalizers = [] } = metadata;
   const image = spec?.containers?.map(({ image: one }) => one).join();
   const leaving = metadata.deletionTimestamp === undefined ? '' : ' leaving';
-  // Of what was left behind, how far an update had come is chance.
+  // The progress of an update is random for pods without an owner.
   if (owner === 'none') return `of none ${status?.phase} ready=${ready}${leaving} ${JSON.stringify(finalizers)}`;
   const shown = JSON.stringify({ labels: masked(labels), annotations: masked(annotations), finalizers });
   return `of ${owner} ${image} ${status?.phase} ready=${ready}${leaving} ${shown}`;
 }
 
-/** The value without masked fields and times, with its keys in order. */
+/** The value without masked fields and times, and with sorted keys. */
 function masked(value: unknown): unknown {
   if (Array.isArray(value))
     return value
@@ -238,12 +244,15 @@ function masked(value: unknown): unknown {
   return Object.fromEntries(shown.filter(([key, inner]) => key !== 'annotations' || !equalJson(inner, {})));
 }
 
-/** Whether this is the condition of a Job that was suspended for a moment, or as it ended: its controller need not have seen it. */
+/**
+ * Whether this is the condition `Suspended` of a Job. A Job may be suspended only briefly, or as it ends, and then its controller may not
+ * see it.
+ */
 function isPassing(value: unknown): boolean {
   return ((value ?? {}) as { type?: unknown }).type === 'Suspended';
 }
 
-/** Conditions by their type: each is added when it is first known. The order of other lists is kept. */
+/** Sorts conditions by type, since their order is the one in which they became known. The order of other lists is kept. */
 function byType(one: unknown, other: unknown): number {
   const [left, right] = [typeOf(one), typeOf(other)];
   return left === right ? 0 : left < right ? -1 : 1;

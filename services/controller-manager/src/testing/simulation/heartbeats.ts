@@ -16,7 +16,7 @@ interface HeartbeatOptions {
   readonly signal: AbortSignal;
 }
 
-/** Registers a node, and keeps up its heartbeats while it is not lost. */
+/** Registers a node, and sends its heartbeats while it is not lost. */
 export async function registerNode(options: HeartbeatOptions, name: string, isLost: () => boolean): Promise<void> {
   const labels = { 'kubernetes.io/hostname': name, disk: name === 'node-a' ? 'fast' : 'slow' };
   const node: Node = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, spec: {} };

@@ -6,43 +6,43 @@ import { sharedDependents } from './shared-dependents.ts';
 import { nameOfKind, type SimulatedKind } from './simulated-kind.ts';
 import { SIMULATED_KINDS } from './simulated-kinds.ts';
 
-/** Namespaces of the histories; the second one may be deleted and made again. */
+/** The namespaces of the histories. The second one may be deleted and created again. */
 const NAMESPACES: readonly string[] = ['default', 'n'];
 const LEAST_STEPS = 6;
 const MOST_STEPS = 18;
 const PROPAGATIONS = ['Background', 'Background', 'Foreground', 'Orphan'] as const;
 
-/** What users do in the run with this seed: the same with and without faults. */
+/** Creates the history of a seed: what users do. It is the same with and without faults. */
 export function createHistory(seed: number, controllers: readonly string[]): readonly Step[] {
   const sharing = createDice(seed, 'shared dependents');
   const writer = new HistoryWriter(createDice(seed, 'history'), sharing, kindsFor(controllers));
   return writer.write();
 }
 
-/** The kinds whose controllers are all there. */
+/** The kinds whose controllers are all in the list. */
 export function kindsFor(controllers: readonly string[]): readonly SimulatedKind[] {
   return SIMULATED_KINDS.filter((kind) => kind.controllers.every((name) => controllers.includes(name)));
 }
 
 class HistoryWriter {
   readonly #dice: Dice;
-  /** Decides of objects with two owners. */
+  /** The dice for objects with two owners. */
   readonly #sharing: Dice;
   #shares = 0;
   readonly #kinds: readonly SimulatedKind[];
   readonly #steps: Step[] = [];
-  /** Objects as users know them, by resource, namespace and name. */
+  /** The objects as users know them. The ids consist of resource, namespace and name. */
   readonly #known = new Map<string, { readonly of: SimulatedKind; readonly object: KubeObject }>();
   /** The owners of objects, by the same ids. */
   readonly #owners = new Map<string, Set<string>>();
-  /** Ids of what was deleted. */
+  /** The ids of deleted objects. */
   readonly #freed = new Set<string>();
   #lost: string | undefined;
 
   constructor(dice: Dice, sharing: Dice, kinds: readonly SimulatedKind[]) {
     this.#dice = dice;
     this.#sharing = sharing;
-    // Few kinds at a time, so that a history does much with each.
+    // A history has only a few kinds, so that it does much with each of them.
     const names = [...new Set(kinds.map(nameOfKind))];
     const taken = new Set(names.filter((_name, index) => index === 0 || dice.chance(0.4)));
     this.#kinds = kinds.filter((kind) => taken.has(nameOfKind(kind)));
@@ -67,7 +67,7 @@ class HistoryWriter {
     this.#steps.push({ pauseMs, operation });
   }
 
-  /** Objects with two owners come, and one of these goes, before anything else is done. */
+  /** Creates objects with two owners and deletes one of the owners, before anything else is done. */
   #share(): void {
     const dice = this.#sharing;
     this.#shares += 1;
@@ -85,7 +85,7 @@ class HistoryWriter {
     const id = `${of.resource.resource}/${namespace}/${name}`;
     const known = this.#known.get(id)?.object;
     if (known === undefined) {
-      // A name is free again when the pods of what had it have ended.
+      // A name can be used again only when the pods of the object that had it are gone, which needs their node.
       if (this.#freed.has(id)) this.#restoreNode();
       const object = objectOf(of.resource, namespace, name, of.create(dice, name, namespace));
       this.#known.set(id, { of, object });
@@ -101,7 +101,7 @@ class HistoryWriter {
     }
   }
 
-  /** Makes another object of the kind an owner, where that closes no circle. */
+  /** Makes another object of the kind an owner of this one, unless that would form a cycle. */
   #own(id: string, of: SimulatedKind, object: KubeObject): void {
     const others = [...this.#known.keys()].filter((other) => {
       const [resource, namespace] = other.split('/');
@@ -116,12 +116,12 @@ class HistoryWriter {
     this.#add({ kind: 'own', of, object, owner: { resource: of.resource, name, blocks: false } });
   }
 
-  /** Whether `to` is `from` or among its owners. */
+  /** Whether `to` is `from` or one of its direct or indirect owners. */
   #reaches(from: string, to: string): boolean {
     return from === to || [...(this.#owners.get(from) ?? [])].some((owner) => this.#reaches(owner, to));
   }
 
-  /** Without its last owner an object goes as well, unless it was made an orphan. */
+  /** Forgets an object. An object that loses its last owner is deleted as well, unless it was orphaned. */
   #forget(id: string, propagation: 'Background' | 'Foreground' | 'Orphan'): void {
     this.#known.delete(id);
     this.#freed.add(id);
@@ -141,7 +141,7 @@ class HistoryWriter {
   }
 
   #change(id: string, of: SimulatedKind, object: KubeObject, patch = this.#dice.pick(of.changes)(this.#dice, object)) {
-    // One that waits for the pods of its last template waits for those of a lost node, too.
+    // A Deployment that waits for the pods of its old template also waits for those on a lost node.
     if ((object as { spec?: { strategy?: { type?: string } } }).spec?.strategy?.type === 'Recreate')
       this.#restoreNode();
     this.#known.set(id, { of, object: merge(object, patch) as KubeObject });
@@ -157,7 +157,7 @@ class HistoryWriter {
     this.#add({ kind: 'lose-node', node: this.#lost });
   }
 
-  /** What is deleted waits for pods on a lost node until it is back. */
+  /** Brings the lost node back: deleted objects wait for their pods on it. */
   #restoreNode(): void {
     if (this.#lost !== undefined) this.#add({ kind: 'restore-node', node: this.#lost });
     this.#lost = undefined;
@@ -170,7 +170,7 @@ class HistoryWriter {
     this.#add({ kind: 'end-namespace', namespace });
   }
 
-  /** At the end all nodes are there, and no object waits for a user. */
+  /** Ends the history so that all nodes are present and no object waits for a user. */
   #comeToRest(): void {
     this.#restoreNode();
     for (const [id, { of, object }] of [...this.#known]) {

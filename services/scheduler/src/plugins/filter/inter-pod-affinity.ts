@@ -15,13 +15,16 @@ const AFFINITY = ["node(s) didn't match pod affinity rules"];
 const ANTI_AFFINITY = ["node(s) didn't match pod anti-affinity rules"];
 const ANTI_AFFINITY_OF_OTHERS = ["node(s) didn't satisfy existing pods anti-affinity rules"];
 
-/** Why a pod with too many terms fits nowhere; undefined for others. */
+/** Why a pod with too many terms fits on no node. Returns undefined for other pods. */
 function conflict({ affinity }: PodInfo): string | undefined {
   if (affinity?.excess === undefined) return undefined;
   return `pod has ${affinity.excess} terms of affinity and anti-affinity to pods, more than ${MAX_TERMS}`;
 }
 
-/** Allows nodes that satisfy the pod's required affinity and anti-affinity, and the required anti-affinity of pods that have a node. */
+/**
+ * Allows nodes that satisfy the pod's required affinity and anti-affinity, and also the required anti-affinity of the pods that are on
+ * nodes.
+ */
 export const interPodAffinity: FilterPlugin = {
   name: 'InterPodAffinity',
   conflict,
@@ -35,7 +38,7 @@ export const interPodAffinity: FilterPlugin = {
     if (neighbours.forbidden.some((count) => isAnyNear(count, neighbours, node, difference))) return ANTI_AFFINITY;
     return isForbiddenByOthers(pod, neighbours, node, difference) ? ANTI_AFFINITY_OF_OTHERS : [];
   },
-  // The pods that are missed do not come by taking others away.
+  // When the pod misses pods that it needs nearby, evicting others does not help.
   curedByRoom: (pod, node) => {
     const { affinity, neighbours } = pod;
     if (affinity?.excess !== undefined) return false;
@@ -46,7 +49,7 @@ export const interPodAffinity: FilterPlugin = {
     const { required = [], forbidden = [] } = affinity ?? {};
     const isWanted = (other: Pod) => allSelect(required, other, namespaces);
     const isUnwanted = (other: Pod) => forbidden.some((term) => selects(term, other, namespaces));
-    /** Where no pod is that it wants, it may be the first of its kind. */
+    /** When no pod anywhere matches its required terms, the pod may be the first, provided that it matches them itself. */
     const mayBeFirst = () => isWanted(pod);
     switch (change.kind) {
       case 'pod-placed':
@@ -67,7 +70,7 @@ export const interPodAffinity: FilterPlugin = {
         );
       case 'node-added':
         return required.length === 0 || required.some((term) => domainOf(term, change.node) !== undefined);
-      // Its pods count no longer.
+      // The pods of a removed node do not count any more.
       case 'node-removed':
         return change.node.pods.size > 0;
       case 'node-changed':
@@ -81,7 +84,10 @@ export const interPodAffinity: FilterPlugin = {
   },
 };
 
-/** Whether pods that the pod wants are in each of the node's domains, or none is anywhere and the pod itself is what it wants. */
+/**
+ * Whether each of the node's domains contains pods that match the pod's required terms. It also suffices that no pod matches anywhere and
+ * the pod matches its own terms.
+ */
 function meetsAffinity(
   { pod }: PodInfo,
   { required, namespaces }: Neighbours,
@@ -103,7 +109,7 @@ function meetsAffinity(
   return isNear || (!isAnywhere && allSelect(required.terms, pod, namespaces));
 }
 
-/** Whether pods are in any other domain. */
+/** Whether another domain than `domain` contains pods. */
 function hasOther(byValue: ReadonlyMap<string, number>, domain: string): boolean {
   return byValue.size > (byValue.has(domain) ? 1 : 0);
 }
@@ -120,7 +126,7 @@ function isAnyNear(
   return (count.byTerm[0]?.get(domain) ?? 0) + moreOf(count, namespaces, difference) > 0;
 }
 
-/** How many more pods match on a node than were counted. */
+/** How many more pods match on the hypothetical node than were counted on it. */
 function moreOf({ terms }: MatchCount, namespaces: NamespaceLabels, difference: PodDifference | undefined): number {
   if (difference === undefined) return 0;
   const matching = (pods: readonly PodInfo[]) => pods.filter(({ pod }) => allSelect(terms, pod, namespaces)).length;
@@ -143,12 +149,12 @@ function isForbiddenByOthers(
   return isNear || added.some(({ affinity }) => affinity?.forbidden.some(forbids) === true);
 }
 
-/** How often a pod has a term of required anti-affinity. */
+/** How often a pod's required anti-affinity contains the term. */
 function timesOf({ id }: AffinityTerm, { affinity }: PodInfo): number {
   return affinity?.forbidden.filter((term) => term.id === id).length ?? 0;
 }
 
-/** Whether a namespace's change adds its pods to those that a term may select, or takes them away. */
+/** Whether a change of a namespace changes which pods a term can select. */
 function isTouched(
   { namespaces, namespaceSelector }: AffinityTerm,
   { name, labels, old }: ClusterChange & { kind: 'namespace-changed' },

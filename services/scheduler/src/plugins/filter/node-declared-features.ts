@@ -4,7 +4,7 @@ import { type FilterPlugin, nodePasses } from '../../framework/plugin.ts';
 const REASON = ["node(s) didn't match Pod's required features"];
 const RESTART_OF_ALL = 'RestartAllContainersOnContainerExits';
 
-/** Features of nodes without which a pod cannot run as its spec says. */
+/** The features that a node needs so that the pod can run as its spec says. */
 function neededFeatures({ spec }: Pod): readonly string[] {
   return hasRestartOfAll(spec) ? [RESTART_OF_ALL] : [];
 }
@@ -12,5 +12,5 @@ function neededFeatures({ spec }: Pod): readonly string[] {
 const filter: FilterPlugin['filter'] = ({ pod }, { node }) =>
   neededFeatures(pod).every((feature) => node.status?.declaredFeatures?.includes(feature) === true) ? [] : REASON;
 
-/** Filters out nodes that have not declared a feature that the pod needs. */
+/** Excludes nodes that have not declared a feature that the pod needs. */
 export const nodeDeclaredFeatures: FilterPlugin = { name: 'NodeDeclaredFeatures', filter, helps: nodePasses(filter) };

@@ -3,7 +3,7 @@ import type { FilterPlugin } from '../../framework/plugin.ts';
 
 const REASON = ["node(s) didn't have free ports for the requested pod ports"];
 
-/** Allows nodes where the pod's host ports are free. */
+/** Allows nodes on which the pod's host ports are free. */
 export const nodePorts: FilterPlugin = {
   name: 'NodePorts',
   filter: ({ hostPorts }, { pods }) => {

@@ -7,5 +7,5 @@ const CORDON = { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule' };
 const filter: FilterPlugin['filter'] = ({ pod }, { node }) =>
   node.spec?.unschedulable === true && !isTolerated(CORDON, pod.spec?.tolerations) ? REASON : [];
 
-/** Filters out cordoned nodes, unless the pod tolerates that. */
+/** Excludes cordoned nodes, unless the pod tolerates the taint of such nodes. */
 export const nodeUnschedulable: FilterPlugin = { name: 'NodeUnschedulable', filter, helps: nodePasses(filter) };

@@ -1,7 +1,7 @@
 import { findUntoleratedTaint } from '@gantry/objects';
 import { type FilterPlugin, nodePasses } from '../../framework/plugin.ts';
 
-/** Without the taint's name, as Kubernetes has it since 1.35: nodes with different taints count together. */
+/** The text does not name the taint, as in Kubernetes since 1.35. So nodes with different taints are counted together. */
 const REASON = ['node(s) had untolerated taint(s)'];
 
 const filter: FilterPlugin['filter'] = ({ pod }, { node }) => {
@@ -9,5 +9,5 @@ const filter: FilterPlugin['filter'] = ({ pod }, { node }) => {
   return taint === undefined ? [] : REASON;
 };
 
-/** Nodes whose NoSchedule and NoExecute taints the pod tolerates. */
+/** Allows nodes whose NoSchedule and NoExecute taints the pod tolerates. */
 export const taintToleration: FilterPlugin = { name: 'TaintToleration', filter, helps: nodePasses(filter) };

@@ -9,7 +9,7 @@ import { MAX_CONSTRAINTS } from '../../framework/topology-spread.ts';
 const UNEVEN = ["node(s) didn't match pod topology spread constraints"];
 const UNLABELLED = UNEVEN.map((reason) => `${reason} (missing required label)`);
 
-/** Why a pod with too many constraints fits nowhere; undefined for others. */
+/** Why a pod with too many constraints fits on no node. Returns undefined for other pods. */
 function conflict({ spread }: PodInfo): string | undefined {
   if (spread?.excess === undefined) return undefined;
   return `pod has ${spread.excess} topology spread constraints, more than ${MAX_CONSTRAINTS}`;
@@ -27,7 +27,7 @@ function filter(pod: PodInfo, node: NodeInfo): readonly string[] {
     if (value === undefined) return UNLABELLED;
     const counted = byValue.get(value);
     const present = (counted ?? 0) + (more.get(count) ?? 0);
-    // A node that is excluded from the constraint makes no domain.
+    // A node that the constraint excludes does not form a domain.
     const least = Math.min(count.leastBeside(value), counted === undefined ? Number.POSITIVE_INFINITY : present);
     const fewest = byValue.size < constraint.minDomains ? 0 : least;
     if (present + own - fewest > constraint.maxSkew) return UNEVEN;
@@ -36,8 +36,8 @@ function filter(pod: PodInfo, node: NodeInfo): readonly string[] {
 }
 
 /**
- * Allows nodes in whose domains the pod would be at most `maxSkew` pods ahead of the domain with the fewest, for each constraint that says
- * DoNotSchedule.
+ * For each constraint with DoNotSchedule, allows the nodes whose domain would have at most `maxSkew` pods more than the domain with the
+ * fewest, once the pod is there.
  */
 export const topologySpread: FilterPlugin = {
   name: 'PodTopologySpread',
@@ -46,12 +46,12 @@ export const topologySpread: FilterPlugin = {
   curedByRoom: (pod, node) => filter(pod, node) === UNEVEN,
   helps: (change, { pod, spread }) => {
     const required = spread?.required ?? [];
-    // That it terminates does not matter: a pod that is gone has done so before.
+    // It does not matter that the other pod terminates: every pod that is gone was terminating before.
     const isSelected = ({ metadata }: Pod) =>
       metadata.namespace === pod.metadata.namespace &&
       required.some(({ selector }) => selector.matches(metadata.labels));
     switch (change.kind) {
-      // More pods in another domain: the fewest are more.
+      // A further pod in another domain may raise the smallest number of pods in a domain.
       case 'pod-placed':
       case 'pod-gone':
         return isSelected(change.pod.pod);
@@ -60,7 +60,7 @@ export const topologySpread: FilterPlugin = {
         if (now.namespace !== pod.metadata.namespace) return false;
         return required.some(({ selector }) => selector.matches(now.labels) !== selector.matches(old.labels));
       }
-      // A domain without pods may have gone with one that is removed.
+      // When a node is removed, a domain without pods may disappear with it.
       case 'node-added':
       case 'node-removed':
         return isInAllDomains(required, change.node);

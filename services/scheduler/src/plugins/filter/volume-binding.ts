@@ -2,7 +2,10 @@ import { claimsOfPod, equalJson } from '@gantry/objects';
 import { VOLUME_BINDING, volumeReasons } from '../../framework/claimed-volumes.ts';
 import type { FilterPlugin } from '../../framework/plugin.ts';
 
-/** Allows nodes that reach the volumes of the pod's claims, or on which volumes for them exist or can be made. */
+/**
+ * Allows nodes from which the volumes of the pod's claims can be reached. For delayed claims, it allows nodes where a volume exists or can
+ * be made.
+ */
 export const volumeBinding: FilterPlugin = {
   name: VOLUME_BINDING,
   conflict: ({ volumes }) => (volumes?.kind === 'conflict' ? volumes.reason : undefined),

@@ -2,7 +2,7 @@ import type { FilterPlugin } from '../../framework/plugin.ts';
 
 const REASON = ['node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'];
 
-/** Allows no node while another pod has a claim that only one pod may use. */
+/** Allows no node while another pod uses a claim that only one pod may use. */
 export const volumeRestrictions: FilterPlugin = {
   name: 'VolumeRestrictions',
   filter: ({ volumes }) => (volumes?.kind === 'claims' && volumes.exclusive === 'in-use' ? REASON : []),

@@ -7,8 +7,9 @@ import type { NodeInfo } from '../../framework/snapshot.ts';
 import { countsFor } from '../../framework/topology-spread.ts';
 
 /**
- * The pod's own constraints on its spread (`spread-by-owner` ranks for pods without any). Prefers nodes in whose domains there are few pods, for each constraint that says ScheduleAnyway; a constraint with many domains counts for
- * more. As Kubernetes' PodTopologySpread ranks them (pkg/scheduler/framework/plugins/podtopologyspread/scoring.go).
+ * Ranks nodes by the pod's own constraints with ScheduleAnyway: nodes in domains with few matching pods score higher. A constraint with
+ * many domains counts for more. The formula is that of Kubernetes' PodTopologySpread
+ * (pkg/scheduler/framework/plugins/podtopologyspread/scoring.go). Pods without constraints are ranked by `spread-by-owner`.
  */
 export const evenSpread: ScorePlugin = {
   name: 'PodTopologySpread',
@@ -45,7 +46,7 @@ function domainsAmong(constraint: Constraint, nodes: readonly NodeInfo[]): numbe
 
 function countOn({ constraint, byValue }: DomainCount, { pod }: PodInfo, node: NodeInfo): number {
   if (constraint.topologyKey !== HOSTNAME_LABEL) return byValue.get(domainOf(constraint, node) ?? '') ?? 0;
-  // The node itself: also where the constraint does not spread over it.
+  // Each node is a domain of its own here, so its pods are counted directly. That includes nodes that the constraint excludes.
   return [...node.pods.values()].filter((other) => countsFor(constraint, pod.metadata.namespace ?? '', other.pod))
     .length;
 }

@@ -1,10 +1,10 @@
 import type { Amounts } from '@gantry/objects';
 import type { ScorePlugin } from '../../framework/plugin.ts';
 
-/** Assumed requests of pods without requests, so that these are spread too. */
+/** The requests that are assumed for pods without any (cpu in thousandths, memory in bytes), so that these pods are spread too. */
 const DEFAULT_REQUESTS: Readonly<Record<string, number>> = { cpu: 100, memory: 200 * 1024 * 1024 };
 
-/** Prefers nodes with much free cpu and memory. */
+/** Prefers the nodes with the most free cpu and memory. */
 export const leastAllocated: ScorePlugin = {
   name: 'NodeResourcesFit',
   weight: 1,

@@ -2,8 +2,8 @@ import { domainOf } from '../../framework/affinity-counts.ts';
 import type { ScorePlugin } from '../../framework/plugin.ts';
 
 /**
- * Prefers nodes in the domains of pods that the pod's preferred terms select, and of pods whose preferred terms or required affinity select
- * it: by the sums of their weights, which anti-affinity lessens.
+ * Prefers nodes in the domains of pods that the pod's preferred terms select, and of pods that select it with their preferred terms or
+ * required affinity. The score is the sum of the terms' weights. Anti-affinity has negative weights.
  */
 export const preferNeighbours: ScorePlugin = {
   name: 'InterPodAffinity',

@@ -1,8 +1,8 @@
 import type { ScorePlugin } from '../../framework/plugin.ts';
 
 /**
- * Prefers nodes with few pods of the same owner, so that the loss of a node affects few of them. Terminating pods do not count:
- * their replacements would avoid the node and gather on another. A pod with constraints of its own on how it is spread has no need of it.
+ * Prefers nodes with few pods of the same owner, so that the loss of a node affects few of them. Terminating pods do not count: otherwise
+ * their replacements would avoid that node and gather on another. A pod with spread constraints of its own is not ranked here.
  */
 export const spreadByOwner: ScorePlugin = {
   name: 'PodTopologySpread',

@@ -13,9 +13,9 @@ import { quotaInvariant } from './quotas.ts';
 import { rolloutInvariant } from './rollouts.ts';
 import { volumeInvariant } from './volumes.ts';
 
-/** What invariants cannot read from objects. */
+/** What invariants have to know but cannot read from objects. */
 interface Background {
-  /** Unix milliseconds of the simulation. */
+  /** The time in the simulation, in Unix milliseconds. */
   readonly now: () => number;
   readonly isLost: (node: string) => boolean;
   readonly isDeletedByUser: (object: KubeObject) => boolean;

@@ -3,7 +3,7 @@ import { LOAD } from '../autoscaling.ts';
 import { isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
-/** An autoscaler never wants more or fewer replicas than its specs have allowed. It wants none of what a user has turned off. */
+/** An autoscaler never sets more or fewer replicas than its specs have allowed. It leaves alone a target that a user has scaled to zero. */
 export const autoscalerInvariant: Invariant = {
   name: 'I36: an autoscaler stays within its bounds',
   watch: (world, report) => {
@@ -21,7 +21,7 @@ export const autoscalerInvariant: Invariant = {
   },
 };
 
-/** I21: at rest each autoscaled Deployment has as many replicas as its load asks for. */
+/** I21: at rest, each autoscaled Deployment has the number of replicas that its load needs. */
 export function* autoscalerViolations(world: World): Iterable<string> {
   for (const { metadata, spec, status } of world.all(HORIZONTAL_POD_AUTOSCALERS)) {
     const { namespace = '', name, annotations = {} } = metadata;

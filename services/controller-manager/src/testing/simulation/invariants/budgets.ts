@@ -4,8 +4,8 @@ import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
 /**
- * An eviction leaves as many healthy pods as a budget wants. A budget is not judged from when its pods change by other means until it has
- * counted them again.
+ * An eviction leaves as many healthy pods as a budget demands. After the pods of a budget have changed in another way, the budget is not
+ * checked until it has counted them again.
  */
 export const budgetInvariant: Invariant = {
   name: 'I18: no eviction violates a budget',

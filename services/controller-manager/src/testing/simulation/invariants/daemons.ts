@@ -3,13 +3,13 @@ import { controllerOf } from '../../../libraries/ownership.ts';
 import { isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
-/** The node that a pod of a DaemonSet is for. */
+/** The name of the node that a DaemonSet's pod is made for. */
 function nodeOf({ spec }: Pod): string | undefined {
   const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   return terms?.[0]?.matchFields?.[0]?.values?.[0];
 }
 
-/** A DaemonSet has one pod on a node; a second one only while an update surges. Pods that end do not count. */
+/** A DaemonSet has at most one pod on a node, or two while an update surges. Pods that are terminating do not count. */
 export const daemonInvariant: Invariant = {
   name: 'I17: one pod of a DaemonSet on a node',
   watch: (world, report) =>
@@ -39,7 +39,7 @@ function podsFor(world: World, owner: string, node: string | undefined): readonl
     );
 }
 
-/** Whether the strategy surges, or may have done so a moment ago: its change is not observed yet, or an update is under way. */
+/** Whether the strategy allows a surge, or may have allowed it just before: its change is not observed yet, or an update is in progress. */
 function mayHaveSurged(set: DaemonSet | undefined): boolean {
   const surge = set?.spec?.updateStrategy?.rollingUpdate?.maxSurge ?? 0;
   const { updatedNumberScheduled = 0, desiredNumberScheduled = 0, observedGeneration } = set?.status ?? {};

@@ -17,17 +17,17 @@ import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 import { isKept, isMirror } from './mirrors.ts';
 
-/** Longer than a manager is away after some crashes, and than the back-offs that it comes to in between. */
+/** This is longer than a manager is absent after several crashes, including the back-offs in between. */
 const LATE_MS = 60_000;
 
-/** What endpoints are computed from, and where they stand. */
+/** The resources that endpoints are computed from and the ones that contain them. */
 const SHOWING: readonly Resource[] = [PODS, SERVICES, ENDPOINTS, ENDPOINT_SLICES];
 
-/** No endpoint counts as ready for long after its pod is not: its pod became unready, is being deleted, or is gone. */
+/** An endpoint does not stay ready for long after its pod has become unready, is being deleted, or is gone. */
 export const endpointInvariant = (now: () => number): Invariant => ({
   name: 'I34: no traffic to a pod that is not ready',
   watch: (world, report) => {
-    /** Since when endpoints say what is not so; undefined when that was reported. */
+    /** The time since when an endpoint is wrong. Undefined when that was reported. */
     const wrong = new Map<string, number | undefined>();
     world.subscribe((change) => {
       if (SHOWING.some((resource) => isOf(change, resource))) noteWrong(wrong, world, now());
@@ -56,7 +56,7 @@ function noteWrong(wrong: Map<string, number | undefined>, world: World, now: nu
   for (const one of found) if (!wrong.has(one)) wrong.set(one, now);
 }
 
-/** Ready addresses of a mirroring slice that no Endpoints have any more. */
+/** The ready addresses of a mirroring slice that no Endpoints contain any more. */
 function goneFromMirror(world: World, slice: EndpointSlice): readonly string[] {
   if (!isMirror(slice)) return [];
   const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
@@ -74,7 +74,7 @@ function serviceOf(world: World, slice: EndpointSlice): Service | undefined {
   return service?.metadata.uid === owner?.uid ? service : undefined;
 }
 
-/** No slice names a pod twice, and no address of a cluster belongs to two Services. */
+/** No slice contains a pod twice, and no cluster address belongs to two Services. */
 export const addressInvariant: Invariant = {
   name: 'I35: an address has one owner',
   watch: (world, report) =>
@@ -98,7 +98,7 @@ function takeService(world: World, change: Change, { metadata, spec }: Service, 
   }
 }
 
-/** I34: at rest the slices of each Service with a selector, and its Endpoints, have exactly the pods that it selects. */
+/** I34: at rest, the slices and the Endpoints of each Service with a selector contain exactly the pods that it selects. */
 export function* endpointViolations(world: World): Iterable<string> {
   for (const service of world.all(SERVICES)) {
     if (service.spec?.selector === undefined) continue;

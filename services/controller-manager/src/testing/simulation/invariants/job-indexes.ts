@@ -7,9 +7,10 @@ import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
 /**
- * A Job with a limit for each index: an index that has ended gets no more pods, no pod begins beyond the limit, a successor begins with
- * no fewer failures than its predecessors, and the status names an index as ended only when pods of it have ended so. What a Job removes
- * itself, as it is suspended or gets a lower parallelism, takes its count of failures along, as in Kubernetes: the next pod begins anew.
+ * Checks a Job with a limit for each index. An index that has ended gets no more pods. No pod starts beyond the limit. A successor starts
+ * with at least as many failures as its predecessors. The status lists an index as ended only when pods of it have ended that way. When the
+ * Job itself removes a pod, since it is suspended or its parallelism was lowered, the pod's count of failures is lost, as in Kubernetes,
+ * and the next pod starts from zero.
  */
 export const indexLimitInvariant: Invariant = {
   name: 'I16: an index keeps to its limit',
@@ -22,12 +23,12 @@ export const indexLimitInvariant: Invariant = {
   },
 };
 
-/** What was seen of the pods of one completion index. */
+/** What the invariant has seen of the pods of one completion index. */
 interface SeenIndex {
-  /** The most failures that a pod began with since the Job removed one. */
+  /** The highest number of failures that a pod started with since the Job last removed one. */
   failures: number;
   succeeded: boolean;
-  /** Whether the pod that began with as many failures as are allowed has failed. */
+  /** Whether the pod that started with the highest number of allowed failures has failed. */
   failedAtLimit: boolean;
 }
 
@@ -59,7 +60,7 @@ function takePod(world: World, seen: Map<string, SeenIndex>, change: Change, pod
   of.failedAtLimit ||= hasFailed && counted >= limit;
 }
 
-/** Whether the Job lets go of a pod that has not ended, before it deletes it. */
+/** Whether the Job releases a pod that has not ended, which it does before it deletes the pod. */
 function isRemoval(old: Pod, pod: Pod): boolean {
   return hasFinalizer(old) && !hasFinalizer(pod) && !hasEnded(pod) && pod.metadata.deletionTimestamp === undefined;
 }

@@ -11,11 +11,11 @@ export function isUnfinished({ spec, status }: Job): boolean {
   return ended !== true && spec?.suspend !== true;
 }
 
-/** A Job counts each pod that has succeeded once, and starts no more than it may need. */
+/** A Job counts each succeeded pod exactly once, and starts no more pods than it may need. */
 export const jobCountInvariant: Invariant = {
   name: 'I16: a Job counts exactly',
   watch: (world, report) => {
-    /** Uids of succeeded pods by the uid of their Job. */
+    /** The uids of succeeded pods, by the uid of their Job. */
     const succeeded = new Map<string, Set<string>>();
     world.subscribe((change) => {
       if (isOf(change, PODS) && change.object !== undefined) {
@@ -26,7 +26,7 @@ export const jobCountInvariant: Invariant = {
         succeeded.set(owner.uid, uids.add(pod.metadata.uid ?? ''));
         const job = world.get(JOBS, pod.metadata.namespace ?? '', owner.name);
         const { completions, parallelism = 1 } = job?.spec ?? {};
-        // What ran when the last completion was still missing; parallelism may have been larger before.
+        // The pods that could run while the last completion was missing. The parallelism may have been larger before.
         const most = (completions ?? Number.POSITIVE_INFINITY) + Math.max(parallelism, MOST_PARALLEL);
         if (uids.size >= most)
           report(`${describeChange(change)}: ${uids.size} pods have succeeded, wanted ${completions}`);
@@ -40,11 +40,11 @@ export const jobCountInvariant: Invariant = {
   },
 };
 
-/** The histories ask for no more. */
+/** The largest parallelism in the histories. */
 const MOST_PARALLEL = 4;
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
-/** No time of a CronJob's schedule starts two Jobs, also across a crash. */
+/** No time in a CronJob's schedule starts two Jobs, not even after a crash. */
 export const scheduleInvariant: Invariant = {
   name: 'I16: a schedule fires once',
   watch: (world, report) => {

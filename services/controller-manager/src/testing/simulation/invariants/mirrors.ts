@@ -11,10 +11,10 @@ import type { World } from '../world.ts';
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const MIRRORING = 'endpointslicemirroring-controller.k8s.io';
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
-/** A label that users give their Endpoints. */
+/** A label that users put on their Endpoints. */
 const TIER = 'tier';
 
-/** Whether a slice mirrors Endpoints that a user keeps. */
+/** Whether a slice mirrors Endpoints that a user maintains. */
 export function isMirror({ metadata }: EndpointSlice): boolean {
   return metadata.labels?.[MANAGED_BY] === MIRRORING;
 }
@@ -25,7 +25,7 @@ export function isKept(world: World, slice: EndpointSlice, address: string): boo
   return endpoints?.subsets?.some(({ addresses = [] }) => addresses.some(({ ip }) => ip === address)) === true;
 }
 
-/** I34: at rest the Endpoints that users keep for a Service without a selector are mirrored whole, and nothing else is. */
+/** I34: at rest, the Endpoints that users maintain for a Service without a selector are mirrored completely, and no others are. */
 export function* mirrorViolations(world: World): Iterable<string> {
   const shown = new Map<string, string[]>();
   for (const slice of world.all(ENDPOINT_SLICES)) {
@@ -68,7 +68,7 @@ function linesOfSlice({ metadata, endpoints, ports }: EndpointSlice): string[] {
 
 type Port = { readonly name?: string; readonly port?: number };
 
-/** One line for each port: which ports stand together in one slice depends on the other addresses. */
+/** One line for each port. Which ports share a slice depends on the other addresses, so it is not compared. */
 function linesOfAddress(
   ports: readonly Port[],
   ip: string,
@@ -78,7 +78,7 @@ function linesOfAddress(
   return ports.map(({ name, port }) => `${ip}${ready ? '' : ' not ready'} ${name}:${port} ${labels[TIER] ?? ''}`);
 }
 
-/** Each line once: two subsets may have the same address and ports. */
+/** Each line once, sorted. Two subsets may contain the same address and ports. */
 function inOrder(lines: readonly string[]): string {
   return [...new Set(lines)].sort().join();
 }

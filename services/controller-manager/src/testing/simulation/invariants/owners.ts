@@ -3,10 +3,10 @@ import { isDeletingDependents } from '../../../controllers/garbage-collector/pla
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
-/** Resources whose objects no other controller removes. */
+/** Resources whose objects are deleted by no controller but the garbage collector. */
 const OWNED: readonly Resource[] = [CONFIG_MAPS, SECRETS];
 
-/** What no other controller removes stays, and is not marked, as long as one of its owners lives and is not being deleted. */
+/** An object of these resources is neither deleted nor marked as long as one of its owners lives and is not being deleted. */
 export const ownerInvariant = (isDeletedByUser: (object: KubeObject) => boolean): Invariant => ({
   name: 'I20: nothing is collected while an owner lives',
   watch: (world, report) =>
@@ -24,7 +24,10 @@ export const ownerInvariant = (isDeletedByUser: (object: KubeObject) => boolean)
     }),
 });
 
-/** An owner that is deleted in the foreground goes after what blocks it: of its own resource, since views of others come later. */
+/**
+ * An owner with foreground deletion is removed only after the objects that block it. Only objects of its own resource are checked, since
+ * the controller may see other resources later.
+ */
 export const foregroundInvariant: Invariant = {
   name: 'I20: an owner waits for what blocks its foreground deletion',
   watch: (world, report) =>

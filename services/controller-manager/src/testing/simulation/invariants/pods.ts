@@ -3,10 +3,10 @@ import { isOf } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
 const ORDER = ['Pending', 'Running', 'Succeeded', 'Failed'];
-/** How far a phase is: the two ends are equally far. */
+/** How far along a phase is. The two final phases are equal. */
 const progress = (phase: string): number => Math.min(ORDER.indexOf(phase), 2);
 
-/** Phases go on and never back, an end is final, and what is being deleted stays so, with no longer time. */
+/** A phase never goes back, and a final phase does not change. A pod that is being deleted stays so, and its grace period does not grow. */
 export const podLifeInvariant: Invariant = {
   name: 'I11: a pod only gets older',
   watch: (world, report) =>
@@ -29,7 +29,7 @@ export const podLifeInvariant: Invariant = {
     }),
 };
 
-/** Only its kubelet removes a pod that runs on a living node: controllers ask for its end. */
+/** Only the kubelet removes a pod that runs on a live node. Controllers only request its deletion. */
 export const podRemovalInvariant = (isLost: (node: string) => boolean): Invariant => ({
   name: 'I13: a running pod is not removed under its kubelet',
   watch: (world, report) =>

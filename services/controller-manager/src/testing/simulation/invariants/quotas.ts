@@ -2,7 +2,7 @@ import { quantityMilli, RESOURCE_QUOTAS, type ResourceQuota } from '@gantry/obje
 import { isOf } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
-/** What a quota says is used is never more than it allows. */
+/** The used amounts in a quota's status never exceed what it allows. */
 export const quotaInvariant: Invariant = {
   name: 'I19: used is at most hard',
   watch: (world, report) =>

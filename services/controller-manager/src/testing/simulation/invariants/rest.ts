@@ -10,8 +10,8 @@ import { volumeViolations } from './volumes.ts';
 const QUIET_MS = 90_000;
 
 /**
- * How long nothing must have changed before a cluster counts as being at rest. A quota gives back what admission counted for a write
- * that failed later when it is counted again, as in Kubernetes.
+ * How long nothing must have changed, in milliseconds, before a cluster counts as being at rest. With a quota this is longer: when a write
+ * fails after admission has counted it, the quota is corrected only at its next recount, as in Kubernetes.
  */
 export function quietMs(world: World): number {
   return world.all(RESOURCE_QUOTAS).length === 0 ? QUIET_MS : RECOUNT_MS + QUIET_MS;
@@ -43,7 +43,7 @@ function* unobserved(world: World): Iterable<string> {
   }
 }
 
-/** I20: nothing survives all its owners or names one that is gone, and nothing waits for its deletion. */
+/** I20: no object survives all its owners or refers to one that is gone, and none waits to be deleted. */
 function* orphans(world: World): Iterable<string> {
   const uids = new Set([...world.everything()].map(([, { metadata }]) => metadata.uid));
   for (const [resource, { metadata }] of world.everything()) {
@@ -57,7 +57,7 @@ function* orphans(world: World): Iterable<string> {
   }
 }
 
-/** I19: quotas count what there is. */
+/** I19: the counts of quotas match the objects that exist. */
 function* miscounted(world: World): Iterable<string> {
   for (const { metadata, status } of world.all(RESOURCE_QUOTAS)) {
     const inNamespace = (object: KubeObject): boolean => object.metadata.namespace === metadata.namespace;

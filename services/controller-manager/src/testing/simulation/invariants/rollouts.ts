@@ -15,7 +15,7 @@ import { isReady } from '../readiness.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
-/** How many pods a spec allows. */
+/** The highest and lowest number of pods that a spec allows. */
 interface Bounds {
   readonly most: number;
   readonly least: number;
@@ -23,18 +23,18 @@ interface Bounds {
 
 /** What is known of one Deployment since it was last at rest. */
 interface Rollout {
-  /** The widest bounds of its specs since then. */
+  /** The widest bounds of all its specs since then. */
   bounds: Bounds;
-  /** Seconds for which a pod is ready until it is available. */
+  /** How many seconds a pod has to be ready before it is available. */
   minReadySeconds: number;
-  /** Whether pods became unready, unavailable or ended other than by a controller's deletion. */
+  /** Whether pods became unready or unavailable or ended, other than through deletion by a controller. */
   disturbed: boolean;
 }
 
 /**
- * During a rollout a Deployment has at most desired + maxSurge pods, and by deletions at least desired - maxUnavailable available ones.
- * Bounds are those of every spec since the Deployment was last at rest: a controller may act on what it saw before the last change.
- * The lower one is not checked while pods fail by themselves.
+ * During a rollout, a Deployment has at most desired + maxSurge pods. Deletions leave at least desired - maxUnavailable pods available. The
+ * bounds are the widest of all specs since the Deployment was last at rest, because a controller may act on what it saw before the last
+ * change. The lower bound is not checked while pods fail by themselves.
  */
 export const rolloutInvariant: Invariant = {
   name: 'I14: a rollout stays within maxSurge and maxUnavailable',
@@ -60,7 +60,7 @@ function takeDeployment(rollouts: Map<string, Rollout>, world: World, { object, 
   }
   const { most, least } = known.bounds;
   known.bounds = { most: Math.max(most, now.most), least: Math.min(least, now.least) };
-  // Pods that were available are not any more, though nothing has become of them.
+  // Some pods are not available any more, although nothing has happened to them.
   if (minReadySeconds > known.minReadySeconds) known.disturbed = true;
   known.minReadySeconds = minReadySeconds;
 }
@@ -82,7 +82,7 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
   }
   if (isEvicting(world, old) || isDisrupted(pod)) rollout.disturbed = true;
   const { own, left, reported } = countLeft(world, deployment, ownerOf(world, old, REPLICA_SETS));
-  // A Deployment removes pods that are not available whatever its bound is: they are ready, but not for minReadySeconds yet.
+  // A Deployment removes unavailable pods regardless of its bound. These pods are ready, but not for minReadySeconds yet.
   if (own >= reported) return;
   if (rollout.disturbed || isEnding(world, deployment) || left >= rollout.bounds.least) return;
   report(
@@ -91,8 +91,8 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
 }
 
 /**
- * Pods without those that a ReplicaSet is about to remove: it has not observed its last size yet, or could not delete them all. A
- * Deployment counts the sizes of its sets, as in Kubernetes, and fills the room while the deletion is tried again.
+ * The number of pods without those that a ReplicaSet still has to remove: it has not observed its last size yet, or could not delete all of
+ * them. A Deployment counts the sizes of its sets, as in Kubernetes, and uses the room while the deletion is retried.
  */
 function countWanted(world: World, pods: readonly Pod[]): number {
   const bySet = Map.groupBy(pods, (pod) => ownerOf(world, pod, REPLICA_SETS));
@@ -106,20 +106,20 @@ function countWanted(world: World, pods: readonly Pod[]): number {
   return count;
 }
 
-/** What is left where a set deletes a pod. */
+/** What is left when a set deletes a pod. */
 interface Left {
-  /** Ready pods of the set. */
+  /** The number of ready pods of the set. */
   readonly own: number;
-  /** These, and the available pods of the other sets. */
+  /** `own` plus the available pods of the other sets. */
   readonly left: number;
-  /** The available pods that the set has reported last. */
+  /** The number of available pods that the set last reported. */
   readonly reported: number;
 }
 
 /**
- * What is left where a set deletes a pod: its own ready pods, which it must know, and what the other sets report as available without what
- * they are to remove. A Deployment acts on their reports, as in Kubernetes (pkg/controller/deployment/rolling.go): a set that is scaled
- * down and up again may still report a pod that it has deleted.
+ * Counts what is left when a set deletes a pod: its own ready pods, which it has to know, and the available pods that the other sets
+ * report, without those that they still have to remove. A Deployment relies on these reports, as in Kubernetes
+ * (pkg/controller/deployment/rolling.go). A set that is scaled down and up again may still report a pod that it has deleted.
  */
 function countLeft(world: World, deployment: Deployment, deleting: ReplicaSet | undefined): Left {
   const ready = podsOf(world, deployment).filter(isReady);
@@ -134,13 +134,13 @@ function countLeft(world: World, deployment: Deployment, deleting: ReplicaSet | 
   return { own, left, reported: deleting?.status?.availableReplicas ?? 0 };
 }
 
-/** Whether the pod's node makes its pods leave. */
+/** Whether the pod's node evicts its pods with a taint. */
 function isEvicting(world: World, pod: Pod): boolean {
   const taints = world.get(NODES, '', pod.spec?.nodeName ?? '')?.spec?.taints ?? [];
   return taints.some(({ effect }) => effect === 'NoExecute');
 }
 
-/** Whether it is deleted for another's sake than its set's: its node's, or a user's. */
+/** Whether the pod is deleted because of its node or a user, and not by its set. */
 function isDisrupted({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'DisruptionTarget' && is === 'True') ?? false;
 }
@@ -150,7 +150,7 @@ function isEnding(world: World, { metadata }: Deployment): boolean {
   return (metadata.deletionTimestamp ?? namespace?.metadata.deletionTimestamp) !== undefined;
 }
 
-/** What counts: pods of its ReplicaSets that neither end nor have ended. */
+/** The pods of the Deployment's ReplicaSets that are neither terminating nor ended. */
 function podsOf(world: World, deployment: Deployment): readonly Pod[] {
   const owned = world.all(PODS).filter((pod) => deploymentOf(world, pod) === deployment);
   return owned.filter(

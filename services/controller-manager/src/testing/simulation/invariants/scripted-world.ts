@@ -1,7 +1,7 @@
 import type { KubeObject, Resource } from '@gantry/objects';
 import type { World } from '../world.ts';
 
-/** An object that is put, in namespace `n` with its name as uid; undefined removes it. */
+/** An object to put into namespace `n`, with its name as its uid. `undefined` removes the object. */
 export type Step = readonly [resource: Resource, name: string, object: object | undefined];
 
 /** Puts objects into a world one after the other. */
@@ -14,7 +14,7 @@ export function play(world: World, steps: readonly Step[]): void {
   });
 }
 
-/** Metadata of an object whose controller is another one, with its name as uid. */
+/** Metadata of an object that is controlled by an object with this name, which is also its uid. */
 export function owned(kind: string, name: string): object {
   return { ownerReferences: [{ apiVersion: 'v1', kind, name, uid: name, controller: true }] };
 }

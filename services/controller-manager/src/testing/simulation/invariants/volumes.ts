@@ -14,8 +14,8 @@ import { describeChange, type Invariant } from './invariant.ts';
 type Report = (text: string) => void;
 
 /**
- * A claim keeps its volume and a volume its claim, as long as both exist. Neither goes while it is used: a claim by a running pod, a
- * volume by its claim.
+ * A claim keeps its volume, and a volume keeps its claim, as long as both exist. A claim is not removed while a running pod uses it, and a
+ * volume is not removed while its claim exists.
  */
 export const volumeInvariant: Invariant = {
   name: 'I20: claims and volumes keep each other',
@@ -63,7 +63,7 @@ function isRunning({ status, spec }: { status?: { phase?: string }; spec?: { nod
   return status?.phase === 'Running' && (spec?.nodeName ?? '') !== '';
 }
 
-/** I21: at rest a bound claim and its volume name each other, and nothing is left of a volume that goes with its claim. */
+/** I21: at rest, a bound claim and its volume refer to each other, and a volume that is deleted with its claim leaves nothing behind. */
 export function* volumeViolations(world: World): Iterable<string> {
   for (const { metadata, spec, status } of world.all(PERSISTENT_VOLUME_CLAIMS)) {
     const volume = world.get(PERSISTENT_VOLUMES, '', spec?.volumeName ?? '');
