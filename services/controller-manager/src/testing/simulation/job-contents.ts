@@ -2,19 +2,19 @@ import type { Dice } from './dice.ts';
 import { IMAGES } from './kind-contents.ts';
 import { POD_FATE } from './nodes.ts';
 
-/** The pod template of a Job; some of its pods fail before one succeeds. */
+/** The pod template of a Job. Some of the Job's pods may fail before one succeeds. */
 export function jobTemplate(dice: Dice, name: string): object {
   const annotations = { [POD_FATE.fails]: String(dice.pick([0, 0, 1, 2])) };
   const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: dice.pick(IMAGES) }] };
   return { metadata: { labels: { app: name }, annotations }, spec };
 }
 
-/** More often than any limit allows. */
+/** A number of failures that is larger than any limit. */
 const ALWAYS = 99;
 
 /**
- * An Indexed Job with a limit for each index. An index fails no more often than the limit allows, or always: which one fails does not
- * depend on the pods that lost nodes take away. Their disruptions are ignored, as users of limits are advised to.
+ * An Indexed Job with a limit for each index. An index either fails no more often than the limit allows, or it always fails. So pods that
+ * are lost with a node do not decide which index fails. Their disruptions are ignored, as the documentation of such limits advises.
  */
 export function limitedJob(dice: Dice): object {
   const limit = dice.between(0, 2);
@@ -26,7 +26,7 @@ export function limitedJob(dice: Dice): object {
     completions: fates.length,
     completionMode: 'Indexed',
     backoffLimitPerIndex: limit,
-    // As many as will fail: the limit is reached and not exceeded.
+    // As many indexes as will fail, so that the limit is reached but not exceeded.
     ...(dice.chance(0.5) ? { maxFailedIndexes: fates.filter((fails) => fails === ALWAYS).length } : {}),
     podFailurePolicy: {
       rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],

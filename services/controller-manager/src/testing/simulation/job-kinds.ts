@@ -2,7 +2,7 @@ import { CRON_JOBS, JOBS } from '@gantry/objects';
 import { jobTemplate, limitedJob } from './job-contents.ts';
 import type { SimulatedKind } from './simulated-kind.ts';
 
-/** Jobs, also with a limit for each index, and CronJobs. */
+/** Jobs, Jobs with a limit for each index, and CronJobs. */
 export const JOB_KINDS: readonly SimulatedKind[] = [
   {
     resource: JOBS,

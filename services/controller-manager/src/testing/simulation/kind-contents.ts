@@ -5,41 +5,44 @@ import { POD_FATE } from './nodes.ts';
 
 /** Images whose pods become ready. */
 export const IMAGES = ['example.org/app:1', 'example.org/app:2', 'example.org/app:3'];
-/** Its pods do not become ready. */
+/** An image whose pods never become ready. */
 const BROKEN = 'example.org/app:broken';
 
-/** Numbers of replicas that users choose from. */
+/** The numbers of replicas that users choose from. */
 export const REPLICAS = [0, 1, 2, 3, 5];
 
-/** A pod template; pods of the broken image never become ready. */
+/** A pod template. Pods with the broken image never become ready. */
 export function template(app: string, image: string, rest: object = {}) {
   const annotations = { [POD_FATE.ready]: image === BROKEN ? 'never' : 'soon' };
   return { metadata: { labels: { app }, annotations }, spec: { containers: [{ name: 'c', image }], ...rest } };
 }
 
-/** The merge patch that brings another image, and with it the pods' fate. */
+/** The merge patch that sets another image, and with it whether the pods become ready. */
 export function imagePatch(app: string, image: string): object {
   return { spec: { template: template(app, image) } };
 }
 
 const anyImage = (dice: Dice): string => (dice.chance(0.15) ? BROKEN : dice.pick(IMAGES));
-/** The merge patch that brings another number of replicas. */
+/** The merge patch that sets another number of replicas. */
 export const scale = (dice: Dice): object => ({ spec: { replicas: dice.pick(REPLICAS) } });
-/** The Deployment that autoscalers name. */
+/** The name of the Deployment that autoscalers scale. */
 export const AUTOSCALED = 'deployment-1';
-/** A new number of replicas. A user who sets `AUTOSCALED` to 0 turns autoscaling off, and may be overtaken: that would be chance. */
+/**
+ * A new number of replicas. It is not 0 for `AUTOSCALED`: that would turn autoscaling off, and whether the autoscaler acts just before
+ * would be random.
+ */
 export const replicasOf = (dice: Dice, name: string): number =>
   dice.pick(name === AUTOSCALED ? [1, 2, 3, 5] : REPLICAS);
-/** The merge patch that brings another image, which may be the broken one. */
+/** The merge patch that sets another image, which may be the broken one. */
 export const update = (dice: Dice, { metadata: { name = '' } }: KubeObject): object => imagePatch(name, anyImage(dice));
 
-/** The merge patch after which a workload's pods become ready. */
+/** The merge patch that makes a workload's pods become ready. */
 export const mend = (object: KubeObject): object => {
   const { name = '' } = object.metadata;
   return { spec: { paused: false, ...(imagePatch(name, IMAGES[0] ?? '') as { spec: object }).spec } };
 };
 
-/** Selects the pods of a workload. */
+/** A selector for the pods of a workload. */
 export const selector = (app: string) => ({ matchLabels: { app } });
 
 /** The strategy of a Deployment. */
@@ -58,26 +61,29 @@ export function daemonStrategy(dice: Dice): object {
   return { type: 'RollingUpdate', rollingUpdate };
 }
 
-/** The bound of a PodDisruptionBudget; the other one is taken away. */
+/** One of the two bounds of a PodDisruptionBudget. The patch removes the other one. */
 export function budget(dice: Dice): object {
   return dice.chance(0.5)
     ? { minAvailable: dice.pick([1, 2, '50%']), maxUnavailable: null }
     : { maxUnavailable: dice.pick([0, 1, '50%']), minAvailable: null };
 }
 
-/** How many replicas the load asks for. At up to 6, one more or less is outside the tolerance of a tenth: the end is one count. */
+/**
+ * The number of replicas that the load needs. Up to 6, a difference of one replica exceeds the autoscaler's tolerance of a tenth, so there
+ * is only one possible end.
+ */
 export function load(dice: Dice): Record<string, unknown> {
   return { annotations: { [LOAD]: String(dice.between(0, 6)) } };
 }
 
-/** The least and the most replicas of an autoscaler. */
+/** The minimum and maximum replicas of an autoscaler. */
 export function autoscalerBounds(dice: Dice): object {
   return { minReplicas: dice.between(1, 2), maxReplicas: dice.between(2, 5) };
 }
 
 /**
- * The metric of an autoscaler: CPU or memory of the pods, CPU of their container, or a metric of another server: of the pods, of the
- * Deployment, or of nothing in the cluster.
+ * The metric of an autoscaler: CPU or memory of the pods, CPU of their container, or a metric of another server, which is about the pods,
+ * the Deployment, or something outside the cluster.
  */
 export function autoscalerMetric(dice: Dice): object {
   const target = { type: 'AverageValue', averageValue: `${TARGET_MILLICORES}m` };
@@ -93,7 +99,7 @@ export function autoscalerMetric(dice: Dice): object {
   ]);
 }
 
-/** Claims of a StatefulSet, on half of the sets: each pod has a volume on the node that it was first scheduled to. */
+/** The claim templates of a StatefulSet, for half of the sets. Each pod has a volume on the node where it was first scheduled. */
 export function setClaims(dice: Dice): object {
   if (dice.chance(0.5)) return {};
   const resources = { requests: { storage: '1Gi' } };
@@ -104,12 +110,12 @@ export function setClaims(dice: Dice): object {
   };
 }
 
-/** What becomes of a StatefulSet's claims. */
+/** Whether a StatefulSet's claims are kept or deleted when it is deleted or scaled down. */
 export function retention(dice: Dice): object {
   return { whenDeleted: dice.pick(['Retain', 'Delete']), whenScaled: dice.pick(['Retain', 'Delete']) };
 }
 
-/** The volume that a namespace's claim is for: which of several claims comes first is chance. */
+/** A volume for the claim of one namespace. With one volume for several claims, it would be random which claim gets it. */
 export function volumeFor(name: string): object {
   const storageClassName = name === 'persistentvolume-1' ? 'of-default' : 'of-n';
   return {

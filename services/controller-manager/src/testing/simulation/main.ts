@@ -8,8 +8,9 @@ import { createHistory } from './history.ts';
 import { controllerNames } from './manager-process.ts';
 
 /**
- * `npm run simulate -- [--seeds N] [--first SEED] [--jobs N] [--seed SEED [--log]]`: histories of users on a simulated cluster, with
- * faults and without. Prints each seed that fails and why; of a single seed also its history. Exit code 1 when any fails.
+ * `npm run simulate -- [--seeds N] [--first SEED] [--jobs N] [--seed SEED [--log]]` runs histories of users on a simulated cluster, with
+ * and without faults. It prints each seed that fails with the reason, and with `--seed` also the history. The exit code is 1 when any seed
+ * fails.
  */
 const { values } = parseArgs({
   options: {
@@ -26,7 +27,7 @@ const SHOWN = 12;
 if (isMainThread) process.exitCode = values.seed === undefined ? await runMany() : await runOne(Number(values.seed));
 else await serve(workerData as readonly number[]);
 
-/** What a worker reports of one seed. */
+/** What a worker reports about one seed. */
 interface Report extends SeedResult {
   readonly seed: number;
 }
@@ -59,7 +60,7 @@ async function runMany(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** Runs seeds in a thread of their own. */
+/** Runs seeds in a worker thread. */
 function work(seeds: readonly number[], take: (report: Report) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: seeds });

@@ -24,10 +24,10 @@ const USER = {
 };
 const AUTHORITY = { parse: async () => 'there is no authority', sign: async () => '' };
 
-/** Longer than four heartbeats of the simulated nodes. */
+/** This is longer than four heartbeats of the simulated nodes. */
 const NODE_GRACE_MS = 40_000;
 
-/** Names of all controllers of the controller-manager. */
+/** The names of all controllers of the controller-manager. */
 export function controllerNames(): readonly string[] {
   return createAll(() => Promise.reject(StatusError.unavailable('nothing is read'))).map(({ name }) => name);
 }
@@ -59,13 +59,13 @@ export interface ManagerProcessOptions {
   readonly onWrite: (write: ObjectWrite, moment: 'before' | 'after') => void;
 }
 
-/** A controller-manager with all controllers and an empty cache, elected for a term of its own. */
+/** A controller-manager with all controllers and an initially empty cache, elected for its own term. */
 export interface ManagerProcess {
-  /** Ends it between two instructions, as SIGKILL does. */
+  /** Ends the process between two instructions, as SIGKILL does. */
   crash(): void;
 }
 
-/** Elects a new process: from now on the fence refuses what its predecessors still write. */
+/** Starts and elects a new process. From now on the fence refuses writes of earlier processes. */
 export async function startManagerProcess(options: ManagerProcessOptions, identity: string): Promise<ManagerProcess> {
   const { server, clock, dice, log, onWrite } = options;
   const crashed = new AbortController();
@@ -87,7 +87,7 @@ export async function startManagerProcess(options: ManagerProcessOptions, identi
     random: dice.random,
     log,
   });
-  // A crash is no failure: all that they can reject with is its reason.
+  // A crash is not a failure. After one, the only rejection is its abort reason.
   const ended = (error: unknown): void => {
     if (!signal.aborted) throw error;
   };
@@ -96,7 +96,7 @@ export async function startManagerProcess(options: ManagerProcessOptions, identi
   return { crash: () => crashed.abort(new Error('the process has crashed')) };
 }
 
-/** Creates the election key anew; its create revision is the epoch. */
+/** Creates the election key again. Its create revision is the epoch. */
 async function elect({ etcd }: InProcessServer, identity: string, signal: AbortSignal): Promise<number> {
   const value = Buffer.from(identity);
   await etcd.transact({ compare: [], success: [{ kind: 'delete', key: ELECTION_KEY }], failure: [] }, { signal });

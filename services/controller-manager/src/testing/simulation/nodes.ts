@@ -29,13 +29,13 @@ export interface NodesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Annotations of a pod template by which a history decides what becomes of its pods. */
+/** The annotations of a pod template with which a history decides what happens to the pods. */
 export const POD_FATE = {
   /** `never`: the pod does not become ready. */
   ready: 'simulation.gantry.dev/ready',
-  /** How many of a Job's pods fail before others succeed. */
+  /** How many of a Job's pods fail before the others succeed. */
   fails: 'simulation.gantry.dev/fails',
-  /** The same for each completion index of a Job, in the order of the indexes, with commas between. */
+  /** The same for each completion index of a Job, in the order of the indexes, separated by commas. */
   indexFails: 'simulation.gantry.dev/index-fails',
 } as const;
 
@@ -43,19 +43,20 @@ const UNSCHEDULED_MS = 1000;
 export const NODE_NAMES: readonly string[] = ['node-a', 'node-b', 'node-c'];
 
 /**
- * Scheduler, nodes and kubelets: pods are bound, run, become ready, flicker, finish and end, each after a time that the dice
- * choose. A lost node does nothing until it is back; then it ends what was deleted meanwhile.
+ * Simulates the scheduler, the nodes and their kubelets. Pods are bound, start, become ready, become unready for a while, finish and
+ * terminate, each step after a random time. A lost node does nothing until it is restored. Then it ends the pods that were deleted in the
+ * meantime.
  */
 export class Nodes {
   readonly #options: NodesOptions;
   readonly #lost = new Set<string>();
-  /** Pods by uid that a step was begun for. */
+  /** The steps that were begun for each pod, by the pod's uid. */
   readonly #begun = new Map<string, Set<string>>();
-  /** Whether each pod, by uid, is ready as its kubelet knows it. */
+  /** Whether the kubelet considers a pod ready, by the pod's uid. */
   readonly #ready = new Map<string, boolean>();
-  /** How many pods of each controlling owner, or of each of its completion indexes, have finished. */
+  /** How many pods of each controlling owner, or of each completion index of the owner, have finished. */
   readonly #finished = new Map<string, number>();
-  /** The address of each pod, by uid; none is given twice. */
+  /** The address of each pod, by the pod's uid. No address is used twice. */
   readonly #addresses = new Map<string, string>();
   #given = 0;
   #flickering = true;
@@ -65,7 +66,7 @@ export class Nodes {
     options.world.subscribe((change) => this.#take(change));
   }
 
-  /** Registers the nodes, and keeps up their heartbeats. */
+  /** Registers the nodes and sends their heartbeats. */
   async start(): Promise<void> {
     for (const name of NODE_NAMES) await registerNode(this.#options, name, () => this.#lost.has(name));
   }
@@ -74,7 +75,7 @@ export class Nodes {
     return this.#lost.has(name);
   }
 
-  /** From now on pods of this name neither answer nor end. */
+  /** Loses a node: from now on its pods neither change nor terminate. */
   lose(name: string): void {
     this.#lost.add(name);
   }
@@ -86,18 +87,18 @@ export class Nodes {
     }
     for (const pod of this.#options.world.all(PODS)) {
       if (pod.spec?.nodeName !== name) continue;
-      // What the loss prevented is begun again.
+      // The steps that the loss prevented begin again.
       this.#begun.delete(pod.metadata.uid ?? '');
       this.#look(pod);
     }
   }
 
-  /** No ready pod becomes unready from now on. */
+  /** From now on, no ready pod becomes unready. */
   calm(): void {
     this.#flickering = false;
   }
 
-  /** Does something for a node after a time, unless it is lost by then. */
+  /** Runs work for a node after a delay, unless the node is lost by then. */
   #later(delayMs: number, node: string, work: () => Promise<unknown>): void {
     const { clock, activity, signal } = this.#options;
     clock.setTimer(delayMs, () => {
@@ -119,7 +120,7 @@ export class Nodes {
     this.#addresses.delete(uid);
   }
 
-  /** Begins the steps that are due for a pod, each once. */
+  /** Begins the steps that are due for a pod. Each step begins only once. */
   #look(pod: Pod): void {
     const { metadata, spec, status } = pod;
     const node = spec?.nodeName ?? '';
@@ -131,7 +132,7 @@ export class Nodes {
     if (metadata.deletionTimestamp !== undefined) this.#once(pod, 'end', () => this.#end(pod, node));
     else if (status?.phase === 'Pending') this.#once(pod, 'run', () => this.#run(pod, node));
     else if (status?.phase === 'Running' && metadata.annotations?.[POD_FATE.ready] !== 'never') {
-      // A controller may have taken a pod for unready whose node it thought lost: its kubelet writes what it knows again.
+      // A controller may have marked a pod as unready because it considered the node lost. The kubelet then writes the actual state again.
       if (this.#ready.get(metadata.uid ?? '') === true && !isReady(pod))
         this.#once(pod, 'again', () => this.#repeat(pod, node));
       if (spec?.restartPolicy === 'Always') this.#once(pod, 'ready', () => this.#becomeReady(pod, node));
@@ -181,7 +182,7 @@ export class Nodes {
     await this.#options.client.patch(PERSISTENT_VOLUME_CLAIMS, { namespace, name }, { merge }, this.#options.signal);
   }
 
-  /** Removes a local volume whose claim is gone, as the node does that has its folder. */
+  /** Removes a local volume whose claim is gone. The node that has the volume's folder does this. */
   #reclaim(volume: PersistentVolume): void {
     if (!isReclaimable(volume)) return;
     const { client, dice, signal } = this.#options;
@@ -275,7 +276,7 @@ export class Nodes {
   }
 }
 
-/** How many pods fail of the Job, or of its completion index, that a pod is of. */
+/** How many pods fail in the Job or the completion index that the pod belongs to. */
 function fateOf({ metadata }: Pod): { readonly of: string; readonly fails: number } {
   const { annotations = {}, ownerReferences = [] } = metadata;
   const owner = ownerReferences[0]?.uid ?? '';

@@ -16,17 +16,17 @@ import {
 } from '@gantry/objects';
 import type { World } from './world.ts';
 
-/** What the scheduler does about a pod. */
+/** What the scheduler does for a pod. */
 type Placement =
   | { readonly kind: 'bind'; readonly node: string }
-  /** Chooses the node on which the volume of a claim is made. */
+  /** The scheduler chooses the node on which the volume of a claim is made. */
   | { readonly kind: 'select'; readonly claim: PersistentVolumeClaim; readonly node: string }
   /** No node fits, or a claim of the pod has no volume yet. */
   | { readonly kind: 'wait' };
 
 const WAIT: Placement = { kind: 'wait' };
 
-/** Kubernetes' filters as far as the histories need them, and the binding of claims that wait for their first pod. */
+/** Places a pod with those of Kubernetes' filters that the histories need, and with delayed binding of claims. */
 export function placePod(pod: Pod, world: World, pick: (nodes: readonly Node[]) => Node): Placement {
   let fitting = world.all(NODES).filter((node) => fits(pod, node));
   let waiting: PersistentVolumeClaim | undefined;
@@ -44,19 +44,19 @@ export function placePod(pod: Pod, world: World, pick: (nodes: readonly Node[]) 
   return waiting === undefined ? { kind: 'bind', node } : { kind: 'select', claim: waiting, node };
 }
 
-/** The node that has a local volume. */
+/** The name of the node that has a local volume. */
 export function hostOf(volume: PersistentVolume | undefined): string {
   return volume?.metadata.labels?.[VOLUME_NODE_LABEL] ?? '';
 }
 
-/** Whether the node of a local volume removes it: its claim is gone, and the data may go, too. */
+/** Whether the node of a local volume removes it: the claim is gone, and the reclaim policy is Delete. */
 export function isReclaimable({ metadata, spec, status }: PersistentVolume): boolean {
   const isOurs = metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH;
   const isFree = status?.phase === 'Released' && metadata.deletionTimestamp === undefined;
   return isOurs && isFree && spec?.persistentVolumeReclaimPolicy === 'Delete';
 }
 
-/** Taints, node selectors and the node's name. */
+/** Whether a node fits, by its taints and the pod's node selector and node name. */
 function fits(pod: Pod, node: Node): boolean {
   const { tolerations = [], nodeSelector = {}, affinity } = pod.spec ?? {};
   const { name, labels = {}, deletionTimestamp } = node.metadata;

@@ -1,12 +1,12 @@
-/** What a manager and its controllers have asked for, until the cluster came to rest and since then. */
+/** The requests of a manager and its controllers, split at the moment when the cluster came to rest. */
 export interface RequestShares {
-  /** Verb and resource of each request of the manager, controllers included, since then. */
+  /** The verb and resource of each request since then, including the controllers' requests. */
   readonly requestsAtRest: readonly string[];
-  /** How many writes each controller sent before, by its name, and each write since then. */
+  /** The number of writes that each controller sent before, by the controller's name, and each write since then. */
   readonly writes: { readonly before: ReadonlyMap<string, number>; readonly atRest: readonly string[] };
 }
 
-/** Keeps the requests of all managers of a simulation with their times. */
+/** Records the requests of all managers of a simulation, with their times. */
 export class RequestLog {
   readonly #now: () => number;
   readonly #requests: { readonly atMs: number; readonly request: string }[] = [];
@@ -24,7 +24,7 @@ export class RequestLog {
     this.#writes.push({ atMs: this.#now(), controller, write });
   }
 
-  /** Splits what was noted at the time from which the cluster counts as being at rest. */
+  /** Splits the recorded requests at the time when the cluster came to rest. */
   sharesAt(restBeginMs: number): RequestShares {
     const before = new Map<string, number>();
     const atRest: string[] = [];

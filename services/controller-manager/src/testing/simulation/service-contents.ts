@@ -1,7 +1,7 @@
 import type { Dice } from './dice.ts';
 import { AUTOSCALED } from './kind-contents.ts';
 
-/** Whose pods Services select. */
+/** The workloads whose pods Services select. */
 export const SERVED = [AUTOSCALED, AUTOSCALED, 'statefulset-1', 'daemonset-1', 'replicaset-1'];
 
 /** One or two ports of a Service. */
@@ -10,7 +10,7 @@ export function servicePorts(dice: Dice): readonly object[] {
   return dice.chance(0.5) ? [http] : [http, { name: 'admin', port: 9090, targetPort: 9090, protocol: 'TCP' }];
 }
 
-/** Addresses and ports that a user writes into Endpoints; with `least` 0 at times none. */
+/** Addresses and ports that a user writes into Endpoints. With `least` 0 there may be none. */
 export function userSubsets(dice: Dice, least: 0 | 1): readonly object[] {
   return Array.from({ length: dice.between(least, 2) }, () => ({
     addresses: [userAddress(dice), userAddress(dice)].filter(isFirst),

@@ -5,7 +5,7 @@ import type { SimulatedKind } from './simulated-kind.ts';
 /** Labels that users put on Services and Endpoints. */
 const TIERS = ['front', 'back'];
 
-/** Services with a selector, and those whose Endpoints users keep: these are mirrored by slices. */
+/** Services with a selector, and Services whose Endpoints users maintain, which are mirrored to slices. */
 export const SERVICE_KINDS: readonly SimulatedKind[] = [
   {
     resource: SERVICES,
@@ -35,7 +35,7 @@ export const SERVICE_KINDS: readonly SimulatedKind[] = [
     objects: 1,
     create: (dice) => ({ spec: { ports: servicePorts(dice) } }),
     changes: [(dice) => ({ metadata: { labels: { tier: dice.pick(TIERS) } } })],
-    // Its end is that of its Endpoints, which users change.
+    // The Service is not deleted, since its Endpoints, which users change, would be deleted with it.
     stays: true,
     waits: 'not',
   },

@@ -6,7 +6,10 @@ import type { SimulatedKind } from './simulated-kind.ts';
 type Creation = Extract<Operation, { kind: 'create' }>;
 type Propagation = Extract<Operation, { kind: 'delete' }>['propagation'];
 
-/** Kinds that no other controller removes. There are two, since views of different resources come independently of each other. */
+/**
+ * Kinds that no controller but the garbage collector deletes. There are two of them, because the controller sees different resources at
+ * different times.
+ */
 const KINDS: readonly SimulatedKind[] = [CONFIG_MAPS, SECRETS].map((resource) => ({
   resource,
   controllers: ['garbage-collector'],
@@ -17,9 +20,10 @@ const KINDS: readonly SimulatedKind[] = [CONFIG_MAPS, SECRETS].map((resource) =>
 }));
 
 /**
- * An object with two owners, the first of which is deleted, mostly in the foreground, by itself or with an owner of its own. The second
- * may be added just before: a view may show the deletion first. The object lives on with the second owner, and with what it owns itself;
- * unless that one is deleted as well. Not as an orphan: whether the object has left the first owner by then would be chance.
+ * Creates an object with two owners, and deletes the first owner, usually in the foreground, directly or through an owner of its own. The
+ * second owner may be added just before, so that a controller may see the deletion first. The object and its own dependents survive because
+ * of the second owner, unless that one is deleted too. The deletion never orphans: it would be random whether the object has released the
+ * first owner by then.
  */
 export function sharedDependents(dice: Dice, namespace: string, name: string): readonly Operation[] {
   const make = (suffix: string, owners: readonly NamedOwner[] = []): Creation => {

@@ -26,7 +26,7 @@ import { RequestLog, type RequestShares } from './request-log.ts';
 import { playHistory } from './users.ts';
 import { type Change, isOf, World } from './world.ts';
 
-/** What came of one run of a history. */
+/** The result of one run of a history. */
 export interface Outcome extends RequestShares {
   readonly violations: readonly string[];
   readonly end: readonly string[];
@@ -42,20 +42,26 @@ export interface SimulateOptions {
   readonly log?: Log;
   /** Reports every change of the store, with the simulated time. */
   readonly onChange?: (change: Change, now: number) => void;
-  /** The history of the seed when absent. */
+  /** When absent, the history of the seed is used. */
   readonly steps?: readonly Step[];
-  /** How long the cluster stays at rest while requests are counted. When absent they are those of the last minute of coming to rest. */
+  /**
+   * How long the cluster stays at rest while requests are counted, in milliseconds. When absent, the requests of the last minute before the
+   * end are counted.
+   */
   readonly restMs?: number;
 }
 
-/** Nodes beat; and a new leader's autoscalers begin with the present count as their only recommendation, as in Kubernetes. */
+/**
+ * Resources that change even at rest. Nodes have heartbeats. The autoscalers of a new leader start with the present count as their only
+ * recommendation, as in Kubernetes.
+ */
 const UNSETTLED: readonly Resource[] = [NODES, HORIZONTAL_POD_AUTOSCALERS];
 const MINUTE_MS = 60_000;
 const SHOWN = 10;
-/** A history that is not at rest after so long has failed. */
+/** A history that has not come to rest after this time has failed. */
 const LONGEST_MS = 3 * 3_600_000;
 
-/** Runs the history of a seed on all controllers. The same options give the same run, change by change. */
+/** Runs the history of a seed with all controllers. The same options lead to exactly the same changes. */
 export async function simulate(options: SimulateOptions): Promise<Outcome> {
   const simulation = await Simulation.create(options);
   try {
@@ -78,7 +84,7 @@ class Simulation {
   readonly #endState = followEndState(this.#world);
   #changedMs = 0;
   #manager: ManagerProcess | undefined;
-  /** What users have deleted. */
+  /** The objects that users have deleted. */
   readonly #deletions = new Set<string>();
   #managers = 0;
   #faults: Faults | undefined;
@@ -150,7 +156,7 @@ class Simulation {
     await this.#server.stop();
   }
 
-  /** Follows the store from its first revision on. */
+  /** Follows the store from its first revision. */
   #watch(): void {
     const background = {
       now: () => this.#server.clock.now(),
@@ -225,7 +231,7 @@ class Simulation {
     this.#writesLeft = createDice(this.#options.seed, `crash ${this.#managers}`).between(1, 60);
   }
 
-  /** Crashes when its number of writes is reached: just before the last one is sent, or when it has been committed. */
+  /** Crashes the manager when it has used up its number of writes: either just before the last write is sent, or after it was committed. */
   #countWrite(moment: 'before' | 'after'): void {
     if (moment === 'before') {
       this.#writesLeft -= 1;
@@ -254,7 +260,7 @@ class Simulation {
     this.#changedMs = this.#server.clock.now();
   }
 
-  /** A new leader over a cluster at rest writes nothing. */
+  /** Checks that a new leader of a cluster at rest writes nothing. */
   async #restartAtRest(end: readonly string[]): Promise<void> {
     const before = this.#trace.length;
     this.#manager?.crash();

@@ -3,28 +3,28 @@ import type { Dice } from './dice.ts';
 
 /** What users do with the objects of one kind. A new kind is one entry of `SIMULATED_KINDS`. */
 export interface SimulatedKind {
-  /** What the names of its objects begin with: the kind when absent. Entries of one name take part in a history together. */
+  /** The prefix of the objects' names. When absent, it is the kind. All entries with one name take part in a history together. */
   readonly name?: string;
   readonly resource: Resource;
-  /** The controllers without which the kind takes part in no history. */
+  /** The controllers that the kind needs. It takes part in a history only when all of them do. */
   readonly controllers: readonly string[];
-  /** How many objects there are at most at a time, in each namespace. */
+  /** The maximum number of objects at a time in each namespace. */
   readonly objects: number;
-  /** Everything but `apiVersion`, `kind`, and the name and namespace in `metadata`. */
+  /** Returns an object's content without `apiVersion`, `kind`, and the name and namespace in `metadata`. */
   readonly create: (dice: Dice, name: string, namespace: string) => Content;
-  /** Merge patches: scale, update, roll back, pause. Each is given the object as users know it. */
+  /** Merge patches, for example to scale, update, roll back or pause. Each receives the object as users know it. */
   readonly changes: readonly ((dice: Dice, object: KubeObject) => object)[];
-  /** Merge patches after which the object comes to rest: at the end of a history. */
+  /** Returns a merge patch with which the object comes to rest at the end of a history. */
   readonly repair?: (object: KubeObject) => object;
-  /** Set where what an orphaning deletion leaves depends on its moment. */
+  /** Set when the objects that an orphaning deletion leaves behind depend on its timing. */
   readonly leavesOrphans?: false;
-  /** Set where users never delete an object, since what that leaves behind depends on its moment. */
+  /** Set when users never delete an object, because what a deletion leaves behind depends on its timing. */
   readonly stays?: true;
   /** Whether users make objects of this kind owners of each other. */
   readonly owns?: true;
   /**
-   * Whether a change waits until the status has observed the one before, or until a claim is bound if there is a volume for it: a state
-   * that was not seen may leave no trace.
+   * What a change waits for: until the status has observed the previous change, or until a claim is bound if there is a volume for it. A
+   * state that no controller has seen may leave no trace.
    */
   readonly waits: 'until-observed' | 'until-bound' | 'not';
 }
@@ -32,7 +32,7 @@ export interface SimulatedKind {
 /** An object without its type and name. */
 export type Content = Record<string, unknown> & { readonly metadata?: Record<string, unknown> };
 
-/** What the names of an entry's objects begin with. */
+/** The prefix of the names of an entry's objects. */
 export function nameOfKind({ name, resource }: SimulatedKind): string {
   return name ?? resource.kind.toLowerCase();
 }

@@ -37,7 +37,7 @@ import { JOB_KINDS } from './job-kinds.ts';
 import { SERVICE_KINDS } from './service-kinds.ts';
 import type { SimulatedKind } from './simulated-kind.ts';
 
-/** What the histories are made of. */
+/** The kinds that histories consist of. */
 export const SIMULATED_KINDS: readonly SimulatedKind[] = [
   {
     resource: DEPLOYMENTS,
@@ -100,7 +100,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
         ...setClaims(dice),
       },
     }),
-    // An ordered set waits for ever for a pod that does not become ready: its images are good.
+    // An ordered set waits forever for a pod that does not become ready, so its images are never broken.
     changes: [
       scale,
       (dice, { metadata: { name = '' } }) => imagePatch(name, dice.pick(IMAGES)),
@@ -189,7 +189,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
     resource: RESOURCE_QUOTAS,
     controllers: ['resource-quota'],
     objects: 1,
-    // More than any history needs: who gets the last place is a matter of chance.
+    // More than any history needs. Otherwise it would be random which object gets the last place.
     create: (dice) => ({
       spec: { hard: { pods: `${dice.between(100, 200)}`, configmaps: '100', 'count/jobs.batch': '100' } },
     }),

@@ -35,10 +35,10 @@ export interface UsersOptions {
 }
 
 const LOOK_MS = 250;
-/** How long what a user waits for may take, of simulated time: an eviction from a lost node and a few back-offs. */
+/** How long a user waits, in simulated time. This is enough for an eviction from a lost node and some back-offs. */
 const PATIENCE_MS = 900_000;
 
-/** Something that a user waited for in vain. */
+/** Is thrown when something that a user waits for does not happen in time. */
 export class ImpatientError extends Error {
   override readonly name = 'ImpatientError';
 }
@@ -57,13 +57,13 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
     case 'create': {
       const { resource } = operation.of;
       await until(options, `${nameOf(operation.object)} can be created`, async () => {
-        // What is left of a predecessor takes names: a ReplicaSet's hash would collide.
+        // The remaining objects of a predecessor still use names: the hash of a ReplicaSet would collide.
         if (hasDependents(world, operation.object)) return false;
         try {
           await client.create(resource, withOwners(world, operation.object, operation.owners), signal);
           return true;
         } catch (error) {
-          // Its predecessor, or its namespace's, is not gone yet.
+          // The predecessor of the object or of its namespace is not gone yet.
           if (isReason(error, 'AlreadyExists') || isReason(error, 'Forbidden') || isReason(error, 'NotFound'))
             return false;
           throw error;
@@ -80,7 +80,7 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
     case 'delete': {
       const { of, object, propagation } = operation;
       await untilSeen(options, of, object);
-      // How many pods are left behind would be chance.
+      // Otherwise it would be random how many pods are left behind.
       if (propagation === 'Orphan') await untilSteady(options, of.resource, object);
       options.onDelete(object);
       await client.delete(of.resource, keyOf(object), { propagationPolicy: propagation }, signal);
@@ -110,7 +110,7 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
   }
 }
 
-/** Whether anything names an object of this name, which is not there, as its owner. */
+/** Whether any object has an owner reference with this kind and name. It is asked before the object is created. */
 function hasDependents(world: World, { kind, metadata }: KubeObject): boolean {
   for (const [, object] of world.everything()) {
     const { namespace, ownerReferences = [] } = object.metadata;
@@ -145,7 +145,7 @@ async function evict(options: UsersOptions, { namespace, app }: Extract<Operatio
     if (metadata.namespace !== namespace || metadata.labels?.['app'] !== app) continue;
     const { name = '' } = metadata;
     const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } };
-    // Refused where a budget allows no more, and where it was not computed yet.
+    // The server refuses when a budget allows no further eviction, or when it has not been computed yet.
     await ignoreReasons(
       client.createSubresource(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal),
       ['TooManyRequests', 'NotFound', 'InternalError', 'Conflict'],
@@ -174,7 +174,7 @@ async function untilSeen(options: UsersOptions, of: SimulatedKind, object: KubeO
   if (of.waits === 'until-bound') await untilBound(options, object);
 }
 
-/** A volume keeps the name of a claim that it was bound to. */
+/** Waits until a claim is bound if there is a volume for it. A volume keeps the name of a claim that it was bound to. */
 function untilBound(options: UsersOptions, { kind, metadata }: KubeObject): Promise<void> {
   const { world } = options;
   const { namespace = '', name = '' } = metadata;
@@ -186,7 +186,7 @@ function untilBound(options: UsersOptions, { kind, metadata }: KubeObject): Prom
   });
 }
 
-/** Whether a volume is for any claim, or is being bound to this one. */
+/** Whether a volume is reserved for no claim, or is being bound to this one. */
 function isFree({ spec, status }: PersistentVolume, claim: string): boolean {
   return spec?.claimRef === undefined || (spec.claimRef.name === claim && status?.phase !== 'Released');
 }
@@ -196,7 +196,7 @@ function untilObserved(options: UsersOptions, resource: Resource, object: KubeOb
   return until(options, `${nameOf(object)} is observed`, async () => {
     const now = options.world.get<Observed>(resource, namespace, name);
     if (now?.status?.observedGeneration !== now?.metadata.generation) return false;
-    // Before it makes a set for its template, this one waits until the pods of the others have ended.
+    // A Deployment with the strategy Recreate waits until the pods of its other sets have ended before it creates a set for its template.
     return now?.spec?.strategy?.type !== 'Recreate' || now.spec.paused === true || hasNewSet(options.world, now);
   });
 }
@@ -209,10 +209,10 @@ function hasNewSet(world: World, { metadata, spec }: Observed): boolean {
     .some((set) => controllerOf(set)?.uid === metadata.uid && image(set.spec?.template) === image(spec?.template));
 }
 
-/** Longer than a controller is away after a crash, and than the back-offs that it comes to in a history. */
+/** This is longer than a controller is absent after a crash, including the back-offs that occur in a history. */
 const STEADY_MS = 60_000;
 
-/** Until a set has as many pods as it wants, and has replaced none of them for a while: it may have rolled out an update. */
+/** Waits until a set has as many pods as it wants and has replaced none for a while, because it may be rolling out an update. */
 function untilSteady(options: UsersOptions, resource: Resource, object: KubeObject): Promise<void> {
   const { clock, world } = options;
   const { namespace = '', name } = keyOf(object);
@@ -236,7 +236,7 @@ function hasAll(labels: Readonly<Record<string, string>> = {}, wanted: Readonly<
   return Object.entries(wanted).every(([key, value]) => labels[key] === value);
 }
 
-/** Looks again and again, in simulated time. */
+/** Repeats the check in simulated time until it is true. */
 async function until(
   { clock, activity, signal }: UsersOptions,
   what: string,

@@ -1,19 +1,19 @@
 import type { StoredChange } from '@gantry/apiserver/testing';
 import type { KubeObject, Resource, ResourceRef } from '@gantry/objects';
 
-/** One change of the store, with the object as it was before. */
+/** One change of the store, with the previous state of the object. */
 export interface Change extends StoredChange {
   readonly old: KubeObject | undefined;
 }
 
 type Named = Pick<ResourceRef, 'group' | 'resource'>;
 
-/** What the store holds, change by change: no cache and no client stands between. */
+/** The contents of the store, which follow each change. They come directly from the store, without a cache or client in between. */
 export class World {
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #listeners: ((change: Change) => void)[] = [];
 
-  /** Reports every change from now on, in the store's order. */
+  /** Calls the listener for every change from now on, in the store's order. */
   subscribe(listener: (change: Change) => void): void {
     this.#listeners.push(listener);
   }
@@ -26,7 +26,7 @@ export class World {
     return this.#bucket(resource).get(namespace === '' ? name : `${namespace}/${name}`) as T | undefined;
   }
 
-  /** Every object with `group/plural` of its resource. */
+  /** All objects, each with its resource as `group/plural`. */
   *everything(): Iterable<readonly [resource: string, object: KubeObject]> {
     for (const [resource, objects] of this.#objects) for (const object of objects.values()) yield [resource, object];
   }
@@ -47,7 +47,7 @@ export class World {
   }
 }
 
-/** Whether a change is of this resource. */
+/** Whether a change is about this resource. */
 export function isOf(change: StoredChange, { group, resource }: Named): boolean {
   return change.resource.group === group && change.resource.resource === resource;
 }

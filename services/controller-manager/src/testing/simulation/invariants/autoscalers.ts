@@ -3,7 +3,10 @@ import { LOAD } from '../autoscaling.ts';
 import { isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
-/** An autoscaler never sets more or fewer replicas than its specs have allowed. It leaves alone a target that a user has scaled to zero. */
+/**
+ * An autoscaler never wants more or fewer replicas than its specs have allowed. Zero is always allowed, because a user who scales the
+ * target to zero turns the autoscaler off.
+ */
 export const autoscalerInvariant: Invariant = {
   name: 'I36: an autoscaler stays within its bounds',
   watch: (world, report) => {
