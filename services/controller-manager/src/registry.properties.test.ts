@@ -5,7 +5,7 @@ import { exampleControllers, lead, SETTLED_MS, writesOf } from './testing/exampl
 import { createControllerHarness } from './testing/controller-harness.ts';
 import { EXAMPLE_WORLD } from './testing/example-world.ts';
 
-/** What became of an object of the example world before controllers see it: what lost, late and repeated views can show. */
+/** What happens to an object of the example world before controllers see it. These are the effects of lost, late and repeated events. */
 const FATES = [
   'as it is',
   'as it is',

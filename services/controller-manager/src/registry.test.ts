@@ -19,9 +19,9 @@ describe.each(NAMES)('the controller %s', (name) => {
     const harness = await createWorld();
     await lead(harness, name);
     const first = writesOf(harness);
-    // Some only report.
+    // Some controllers only report Events.
     expect([...first, ...harness.events()], 'add what it acts on to testing/example-world.ts').not.toEqual([]);
-    // A new leader plans for every object, without a memory of what was done.
+    // A new leader plans for every object and knows nothing of what was done before.
     await lead(harness, name);
     expect(writesOf(harness).slice(first.length)).toEqual([]);
   });
@@ -40,7 +40,7 @@ it('the gauges of a leader end with its term', async () => {
   const metrics = createMetrics();
   const shown = async () => {
     const { text } = await metrics.render();
-    // Those of Node.js are the process's own.
+    // The metrics of Node.js are left out, since they are about the process.
     const gauges = [...text.matchAll(/^# TYPE (?!nodejs_|process_)(\S+) gauge$/gm)].map(([, name = '']) => name);
     return gauges.filter((name) =>
       [...text.matchAll(new RegExp(`^${name}(?:{.*})? (\\S+)$`, 'gm'))].some(([, value]) => Number(value) !== 0),
@@ -93,6 +93,6 @@ it('reconciles no pod that nothing is wrong with', async () => {
   for (const name of ['taint-eviction', 'pod-gc', 'stale-disruption', 'disruption', 'ephemeral-volume', 'job']) {
     expect(reconciles.get(name) ?? 0, name).toBe(0);
   }
-  // The ReplicaSet alone.
+  // Only the ReplicaSet causes a reconcile.
   expect(reconciles.get('garbage-collector') ?? 0).toBeLessThan(3);
 });

@@ -48,7 +48,7 @@ async function start() {
   const nodeOf = (name: string) => pods().find(({ metadata }) => metadata.name === name)?.spec?.nodeName;
   const pods = (): readonly Pod[] => client.all(PODS);
 
-  /** Why pods have no node. */
+  /** The messages that say why pods have no node. */
   const told: string[] = [];
   const events: EventRecorder = {
     event: ({ metadata }, type, _, message) => {
@@ -62,7 +62,7 @@ async function start() {
     }
   };
   await clock.advance(100);
-  /** The cache shows at once that a pod is gone, and another one has its name. */
+  /** The cache shows in one step that a pod is gone and that another pod has its name. */
   const replace = (old: Pod, app: string) => {
     const object: Pod = { ...old, metadata: { ...old.metadata, uid: 'another', labels: { app } } };
     view.take({ kind: 'changed', resource: PODS, changes: [{ object, old }] });
@@ -115,7 +115,7 @@ describe('a pod that wants another one', () => {
       await cycles();
     }
     expect(told).toHaveLength(1);
-    // By this scheduler: the binding is seen when the cache shows it.
+    // This scheduler binds it, so the binding is known only when the cache shows it.
     await put('x', 'x');
     await cycles();
     expect(nodeOf('p')).toBe(nodeOf('x'));

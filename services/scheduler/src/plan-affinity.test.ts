@@ -31,7 +31,7 @@ const requiredOf = ({ spec }: Pod) => spec?.affinity?.podAffinity?.requiredDurin
 const forbiddenOf = ({ spec }: Pod) =>
   spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 
-/** Whether a node is allowed by the letter of the rules: each pod is compared with each other one. */
+/** Whether a node is allowed, checked directly against the rules: each pod is compared with each other pod. */
 function isAllowed(pod: Pod, node: string, placed: Placed): boolean {
   const domain = (of: string, { topologyKey }: PodAffinityTerm) => LABELS[of]?.[topologyKey];
   const isTogether = (other: string, one: PodAffinityTerm) =>

@@ -13,7 +13,7 @@ interface Sketch {
   readonly priority?: number;
   readonly node?: string;
   readonly app?: string;
-  /** Minute of its start. */
+  /** The minute in which it started. */
   readonly started?: number;
   readonly terminating?: 'by-preemption' | 'by-others';
   readonly nominatedTo?: string;
@@ -51,7 +51,7 @@ interface World {
   readonly budgets?: readonly PodDisruptionBudget[];
 }
 
-/** Two CPUs each. */
+/** Each node has two CPUs. */
 const A = exampleNode('a');
 const B = exampleNode('b');
 
@@ -64,7 +64,7 @@ function victimsOf(decision: Decision | undefined): readonly string[] | undefine
   return decision.preemption.victims.map(({ pod }) => pod.metadata.name ?? '');
 }
 
-/** `NODE: VICTIMS`, or the message. */
+/** Returns `NODE: VICTIMS`, or the message of the refusal. */
 function outcome(world: World, pod: Pod, seed = 1): string {
   const [decision] = decide(world, [pod], seed);
   const victims = victimsOf(decision);
@@ -424,7 +424,7 @@ describe('any preemption', () => {
       const total = (used.get(sketch.node) ?? 0) + sketch.cpu;
       if (total > 2000) return [];
       used.set(sketch.node, total);
-      // Every pod may count on those that terminate.
+      // Every pod may wait for the room of terminating pods.
       return [podOf(`x${i}`, drop(sketch.terminating === undefined ? sketch : { ...sketch, priority: -1 }))];
     });
     const sorted = without.toSorted((one, other) => other.priority - one.priority);
@@ -445,7 +445,7 @@ describe('any preemption', () => {
     status: { phase: 'Running' },
   });
 
-  /** The cluster after the writes of a cycle: victims terminate, and are gone when `gone` says so. */
+  /** The cluster after the writes of a cycle. The victims are terminating, or are gone when `gone` says so. */
   function apply(cluster: Cluster, decisions: readonly Decision[], gone: 'gone' | 'terminating'): Cluster {
     const victims = new Set(decisions.flatMap((decision) => victimsOf(decision) ?? []));
     const leave = (pod: Pod): readonly Pod[] => {
@@ -492,7 +492,7 @@ describe('any preemption', () => {
         expect(new Set(all).size).toBe(all.length);
         const now = apply(cluster, decisions, 'terminating');
         for (const node of ['a', 'b', 'c']) expect(usedOn(now.pods, node)).toBeLessThanOrEqual(2000);
-        // Those that were nominated in this cycle fit together, when all that leaves is gone.
+        // The pods nominated in this cycle fit together, once all leaving pods are gone.
         const later = apply(cluster, decisions, 'gone');
         const preemptors = decisions.filter((one) => victimsOf(one) !== undefined);
         for (const node of ['a', 'b', 'c']) {
@@ -523,7 +523,7 @@ describe('any preemption', () => {
     );
   });
 
-  /** Of a budget that allows some disruptions, how many pods are left over depends on which are counted first. */
+  /** The budgets here allow no disruption. For others, the number of remaining pods depends on which ones are counted first. */
   it('evicts a pod whose budget allows no disruption only when there is no room on any node without that', () => {
     fc.assert(
       fc.property(world, (drawn) => {
@@ -564,7 +564,7 @@ describe('any preemption', () => {
       fc.property(world, (drawn) => {
         const cluster = clusterOf(drawn);
         const decisions = plan(cluster);
-        // A nomination of before may be given up, which leaves room to a pod of higher priority.
+        // An earlier nomination may be withdrawn, which leaves room for a pod of higher priority.
         if (cluster.waiting.some(({ status }) => status?.nominatedNodeName !== undefined)) return;
         const preempted = decisions.filter((one) => (victimsOf(one) ?? []).length > 0).map(({ pod }) => pod.key);
         const next = plan({ ...apply(cluster, decisions, 'gone'), seed: drawn.seed + 1 });

@@ -37,7 +37,7 @@ const sketch = fc.record({
   disk: fc.constantFrom('', 'ssd'),
 });
 
-/** Pods of which each has its own constraints, or all have the same. */
+/** Pods that either each have their own constraints or all have the same ones. */
 const waitingPods = fc.oneof(
   fc.array(sketch, { minLength: 1, maxLength: 6 }),
   fc
@@ -50,7 +50,7 @@ const selects = ({ labelSelector }: TopologySpreadConstraint, { metadata }: Pod)
 const isSelectedNode = ({ spec }: Pod, node: string) =>
   Object.entries(spec?.nodeSelector ?? {}).every(([key, value]) => LABELS[node]?.[key] === value);
 
-/** Whether a node is allowed by the letter of the rules: all pods are counted anew. */
+/** Whether a node is allowed, checked directly against the rules: all pods are counted again. */
 function isAllowed(pod: Pod, node: string, placed: Placed): boolean {
   const all = pod.spec?.topologySpreadConstraints ?? [];
   const hasKeys = (name: string) => all.every(({ topologyKey }) => LABELS[name]?.[topologyKey] !== undefined);

@@ -11,13 +11,13 @@ import { exampleBudget, exampleNode, examplePod } from './testing/examples.ts';
 
 const FINALIZER = 'example.dev/takes-time';
 
-/** An API server, and schedulers that come one after the other. */
+/** An API server, and schedulers that lead one after the other. */
 async function startCluster() {
   const clock = new ManualClock();
   const client = new FakeObjectClient(clock);
   const signal = new AbortController().signal;
   await client.put(NODES, exampleNode('a', { cpu: '3' }));
-  /** A pod on the node whose end takes time. */
+  /** A pod on the node that takes time to terminate. */
   const run = (name: string, cpu: string, options: { priority?: number; app?: string; node?: string } = {}) => {
     const { priority = 0, app, node = 'a' } = options;
     const pod = examplePod(name, { cpu, node, spec: { priority } });
@@ -32,14 +32,14 @@ async function startCluster() {
       .all(PODS)
       .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
       .map(({ metadata }) => metadata.name);
-  /** The terminating pods have ended. */
+  /** Ends the terminating pods. */
   const end = async () => {
     for (const name of terminating()) {
       const key = { namespace: 'default', name: name ?? '' };
       await client.patch(PODS, key, { merge: { metadata: { finalizers: null } } }, signal);
     }
   };
-  /** Fails every write after these: the process was killed. */
+  /** Lets this many writes succeed and fails all later ones, as if the process was killed. */
   const endAfter = (writes: number) => {
     let left = writes;
     client.failNext(
@@ -79,7 +79,7 @@ async function startScheduler({ clock, client }: { clock: ManualClock; client: F
   };
   const onPreemption = (victims: number) => attempts.push(victims);
   const options = { ...base, client, cache: informers.cache, view, queue, events, onPreemption };
-  /** Lets the caches see everything, and runs cycles, for so many seconds. */
+  /** Brings the caches up to date and runs cycles for this many seconds. */
   const cycles = async (seconds = 12) => {
     for (let i = 0; i < seconds * 2; i++) {
       await clock.advance(500);
@@ -191,7 +191,7 @@ describe('a pod that preempts', () => {
     await wait('p', '2', 5);
     await cycles();
     await end();
-    // Both are seen at once: the room of the nomination is free only when the pod is gone.
+    // The cache shows both at once. The nominated room is free only when the pod is gone.
     await wait('q', '2', 5);
     await client.delete(PODS, { namespace: 'default', name: 'p' }, {}, new AbortController().signal);
     await cycles();
@@ -230,7 +230,7 @@ describe('a pod that preempts', () => {
     await run('x', '3');
     await wait('p', '2', 5);
     await clock.advance(100);
-    // The cache shows the victim; the store has its successor by the time that the first write arrives.
+    // The cache shows the victim, but the store has its successor when the first write arrives.
     const original = client.batch.bind(client);
     let batches = 0;
     client.batch = async (writes, signal) => {
@@ -280,7 +280,7 @@ describe('a scheduler that ends in the middle of a preemption', () => {
 });
 
 describe('a scheduler whose cache is late', () => {
-  /** The cache shows what `see` says, and nothing else. */
+  /** The cache shows only what `see` is called with. */
   async function startLate() {
     const cluster = await startCluster();
     const { clock, client } = cluster;

@@ -135,7 +135,7 @@ describe('a scheduling queue', () => {
     expect([queue.count('backoff'), queue.count('unschedulable')]).toEqual([1, 2]);
     await clock.advance(2000);
     expect(names(queue)).toEqual(['default/a']);
-    // Nothing of what was kept is left, and no pod that is gone is asked for.
+    // No kept change is left, and `helps` is not called for a pod that is gone.
     asked.length = 0;
     queue.refused(a, FIT);
     expect(asked).toEqual([]);

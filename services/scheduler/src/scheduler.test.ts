@@ -11,7 +11,7 @@ import { exampleNode, examplePod } from './testing/examples.ts';
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** An API server as the scheduler knows it: pods, and answers to batches, which a test may change. */
+/** An API server as the scheduler uses it: it has pods and responses to batches, which a test may change. */
 class ApiServer implements Pick<ObjectClient, 'batch' | 'get'> {
   readonly pods = new Map<string, Pod>();
   readonly writes: ObjectWrite[] = [];
@@ -177,7 +177,7 @@ describe('a scheduling cycle', () => {
     const room = () => ['a', 'b'].map((name) => view.keeper.node(name)?.pods.size);
     const first = room();
     expect(first.toSorted()).toEqual([0, 1]);
-    // Another pod gets the other node, and a third one none.
+    // Another pod gets the other node, and a third one gets none.
     see(examplePod('q', { cpu: '2' }));
     see(examplePod('r', { cpu: '2' }));
     server.answer = () => undefined;

@@ -19,7 +19,7 @@ async function start() {
   const { stop, clock, client, options } = followCluster();
   const told: string[] = [];
   const events: EventRecorder = { event: (_, _type, reason, message) => told.push(`${reason}: ${message}`) };
-  /** Lets the caches see everything, and runs cycles until none has anything to do. */
+  /** Brings the caches up to date and runs cycles until there is nothing more to do. */
   const cycles = async () => {
     for (let i = 0; i < 4; i++) {
       await clock.advance(100);
@@ -145,7 +145,7 @@ describe('a pod with claims', () => {
     await cycles();
     expect(selectedOf('c')).toBe('b');
     expect(nodeOf('p')).toBeUndefined();
-    // Its room is kept: another pod does not fit there meanwhile.
+    // Its room is reserved, so another pod does not fit there in the meantime.
     const other = podWith('q');
     await client.put(PODS, {
       ...other,
@@ -157,7 +157,7 @@ describe('a pod with claims', () => {
       metadata: { annotations: { [BIND_COMPLETED]: 'yes' } },
       spec: { volumeName: 'v' },
     });
-    // The claim is seen before its volume.
+    // The cache shows the claim before its volume.
     await cycles();
     expect(nodeOf('p')).toBeUndefined();
     await client.put(PERSISTENT_VOLUMES, volume('v', 'b'));

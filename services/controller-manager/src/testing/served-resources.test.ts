@@ -45,7 +45,7 @@ const PRESERVE = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unk
 const { signal } = new AbortController();
 
 let server: TestApiServer;
-/** The test's own, as administrator. */
+/** The client of the test, as an administrator. */
 let api: HttpClient;
 let local: GrpcClient;
 let remote: HttpClient;
@@ -127,7 +127,7 @@ const ownedBy = (...owners: readonly KubeObject[]): { ownerReferences: OwnerRefe
 const unhold = (resource: Resource, name: string) =>
   api.patch(resource, { namespace: 'default', name }, { merge: { metadata: { finalizers: null } } }, signal);
 
-/** A custom resource of its own for each test; its kind is what names it. */
+/** A separate custom resource for each test, named by its kind. */
 function kindOf(kind: string, spec: Parameters<typeof establishedDefinition>[0] = {}) {
   const resource: Resource = {
     group: 'example.com',
@@ -359,7 +359,7 @@ describe('what another server serves', () => {
     extension = await startExtensionServer(tls, config.data?.['requestheader-client-ca-file'] ?? '');
     await makeNamespace('fish');
     flunders = new FlunderServer(extension, 'fish');
-    // Endpoints may not be on the loopback; a name may stand for it.
+    // Endpoints must not have loopback addresses, but a DNS name may resolve to one.
     await create(SERVICES, {
       apiVersion: 'v1',
       kind: 'Service',

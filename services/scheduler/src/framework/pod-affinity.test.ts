@@ -7,7 +7,7 @@ import { podAffinityOf } from './pod-affinity.ts';
 const idOf = (term: PodAffinityTerm, namespace = 'default') =>
   podAffinityOf(examplePod('p', { namespace, spec: { affinity: near(term) } }))?.required[0]?.id;
 
-/** In different namespaces and with different values of each field. */
+/** Terms in different namespaces and with different values in each field. */
 const TERMS: readonly (readonly [PodAffinityTerm, string?])[] = [
   [exampleTerm('x')],
   [exampleTerm('y')],

@@ -8,10 +8,10 @@ type Status = NonNullable<ValidatingAdmissionPolicy['status']>;
 interface Case {
   readonly name: string;
   readonly generation?: number;
-  /** There is no policy when they are missing. */
+  /** When they are absent, there is no policy. */
   readonly expressions?: readonly string[];
   readonly status?: Status;
-  /** Warnings are those fields that have one. */
+  /** The expected statuses. `warnings` lists the fields that have a warning. */
   readonly want: readonly { readonly observedGeneration: number; readonly warnings: readonly string[] }[];
 }
 
@@ -41,7 +41,7 @@ describe('the status of a policy', () => {
     const policy = policyOf(one);
     const { actions } = planPolicyStatus(policy, []);
     expect(actions.map(({ status }) => describeStatus(status))).toEqual(one.want);
-    // When that is done there is nothing more to do.
+    // Once the actions are carried out, no more are planned.
     for (const { status } of actions) {
       expect(planPolicyStatus(policyOf({ ...one, status }), []).actions).toEqual([]);
     }

@@ -8,9 +8,9 @@ interface RoleCase {
   readonly label?: string;
   /** Labels: a selector for each. The role is not aggregated when they are missing. */
   readonly selects?: readonly string[];
-  /** What its rules allow to be read: a rule for each. */
+  /** The resources that its rules allow to be read, one rule for each. */
   readonly rules?: readonly string[];
-  /** Who has written to it; its rules, where the fields say nothing else. */
+  /** Who has written to the role. The fields are its rules unless stated otherwise. */
   readonly setBy?: readonly {
     readonly manager: string;
     readonly operation: string;
@@ -44,7 +44,7 @@ function roleOf({ name = 'all', label, selects, rules = [], setBy = [] }: RoleCa
   };
 }
 
-/** The role as the controller's apply leaves it. */
+/** The role after the controller's apply. */
 function after(role: ClusterRole, { rules }: Action): ClusterRole {
   const others = (role.metadata.managedFields ?? []).filter(({ manager }) => manager !== MANAGER);
   const own = { manager: MANAGER, operation: 'Apply', fieldsV1: rules === undefined ? {} : { 'f:rules': {} } };
@@ -63,7 +63,7 @@ describe('gathering rules', () => {
     expect(actions).toEqual(
       want.map((rules) => ({ kind: 'setRules', rules: rules === 'given up' ? undefined : rules.map(ruleOf) })),
     );
-    // When that is done there is nothing more to do.
+    // Once the actions are carried out, no more are planned.
     if (role === undefined) return;
     const then = actions.reduce(after, role);
     expect(planAggregation(then, [...others.map(roleOf), then]).actions).toEqual([]);

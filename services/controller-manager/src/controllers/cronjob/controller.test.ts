@@ -66,7 +66,7 @@ it('starts a Job each minute and keeps a bounded history', async () => {
     );
   }
   await clock.advance(100);
-  // The clock begins with 2026; the first Job is that of a minute later.
+  // The clock starts at the beginning of 2026. The first Job is due one minute later.
   expect(names(harness)).toEqual(['tick-29453764', 'tick-29453765']);
   expect(client.all(CRON_JOBS)[0]?.status).toMatchObject({ lastScheduleTime: '2026-01-01T00:05:00Z' });
   expect(client.all(CRON_JOBS)[0]?.status).not.toHaveProperty('active');
@@ -83,7 +83,7 @@ it('starts one Job for a time, whichever write a leader dies at', async () => {
     const { client, clock, run } = harness;
     await client.put(CRON_JOBS, everyMinute());
     let writes = 0;
-    // Its request never arrives, nor does any after it.
+    // This request never arrives, and neither do later ones.
     const reach = async (signal: AbortSignal, { verb, resource }: { verb: string; resource?: string }) => {
       if (['get', 'list'].includes(verb) || resource === 'events' || resource === 'leases') return;
       if (writes++ >= diesAt) await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
@@ -92,9 +92,9 @@ it('starts one Job for a time, whichever write a leader dies at', async () => {
     await clock.advance(150_000);
     run([createCronJobController(meters.cronJob)]);
     await clock.advance(100_000);
-    // The Job of the second minute, of the third and of the fourth, and maybe that of the first.
+    // The Jobs of the second, third and fourth minute, and perhaps that of the first.
     expect(names(harness)).toEqual(expect.arrayContaining(['tick-29453762', 'tick-29453763', 'tick-29453764']));
-    // The Job of a minute that a later one has overtaken is not listed, as in Kubernetes.
+    // A Job is not listed once the Job of a later minute has overtaken it, as in Kubernetes.
     const listed = (client.all(CRON_JOBS)[0]?.status?.active ?? []).map(({ name }) => name);
     expect(listed.slice(-3)).toEqual(['tick-29453762', 'tick-29453763', 'tick-29453764']);
   }
@@ -133,7 +133,7 @@ it('reports a Job that it neither started nor lists at each look', async () => {
   };
   const message = 'Saw a job that the controller did not create or forgot: by-hand';
   expect(await reported()).toEqual([['UnexpectedJob', message, 1]]);
-  // A change of the Job is a reason to look again.
+  // A change of the Job causes another reconcile.
   await client.patch(JOBS, { namespace: 'n', name: 'by-hand' }, { merge: { status: { active: 1 } } }, stop.signal);
   expect(await reported()).toEqual([['UnexpectedJob', message, 2]]);
 });
@@ -200,7 +200,7 @@ it('writes its status once for the end of a Job and the start of the next', asyn
   const [first] = client.all(JOBS);
   await clock.advance(59_000);
   const before = statusWrites(harness);
-  // It ends in the second in which its successor starts.
+  // The Job ends in the same second in which its successor starts.
   await end(harness, first);
   await clock.advance(2000);
   expect(names(harness)).toEqual(['tick-29453762']);

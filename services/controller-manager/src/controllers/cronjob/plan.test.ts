@@ -9,7 +9,7 @@ import { withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';
 import { type Action, jobName, newCronJobJob, type ObservedCronJob, planCronJob } from './plan.ts';
 
-/** Times are of 2026-01-01, a Thursday; hours go beyond 24. */
+/** Times start on 2026-01-01, a Thursday. Hours may exceed 24. */
 interface Case {
   readonly name: string;
   readonly schedule: string;
@@ -18,7 +18,7 @@ interface Case {
   readonly suspend?: boolean;
   readonly deleting?: boolean;
   readonly deadline?: number;
-  /** Limits of succeeded and failed Jobs. */
+  /** The history limits for succeeded and failed Jobs. */
   readonly history?: readonly [number, number];
   readonly created: string;
   readonly now: string;
@@ -35,7 +35,7 @@ interface Case {
   readonly missing?: readonly string[];
   readonly want: {
     readonly delete?: readonly string[];
-    /** The last status that is written, apart from that with a new Job. */
+    /** The last status that is written, except the one that lists a new Job. */
     readonly status?: CronJobStatus;
     readonly start?: string;
     readonly timestamp?: string;
@@ -124,7 +124,7 @@ function carryOut(observed: ObservedCronJob, actions: readonly Action[]): Observ
   return { cronJob, jobs, reported, missing: new Set() };
 }
 
-/** What a further look writes and reports, without the Jobs that it reports each time. */
+/** What another reconcile writes and reports, without the unexpected Jobs, which are reported each time. */
 const planAgain = (observed: ObservedCronJob, now: Instant) =>
   planCronJob(observed, now).actions.filter((action) => action.kind !== 'remember' && !isUnexpectedJob(action));
 
@@ -144,7 +144,7 @@ describe('planCronJob', () => {
       reports: want.reports ?? [],
     });
     expect(plan.requeueAt).toBe(want.requeue === undefined ? undefined : at(want.requeue));
-    // What lasts is reported once.
+    // A lasting state is reported only once.
     expect(planAgain(carryOut(observed, plan.actions), at(example.now))).toEqual([]);
   });
 

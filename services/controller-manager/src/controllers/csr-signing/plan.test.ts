@@ -15,7 +15,7 @@ const OTHER_CLIENT = 'kubernetes.io/kube-apiserver-client';
 const SERVING = 'kubernetes.io/kubelet-serving';
 const SERVICE = 'gantry.dev/service';
 
-/** Who asks: what requests of the kind have where a case does not say it. */
+/** The requesters, with the fields that requests of each kind have unless a case says otherwise. */
 const ASKING = {
   bootstrap: {},
   self: { username: 'system:node:n1', groups: ['system:nodes'] },
@@ -42,7 +42,7 @@ interface Asked {
   readonly groups?: readonly string[];
   readonly usages?: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
-  /** A certificate of the node `n1` where it says nothing else. */
+  /** By default, a certificate of the node `n1`. */
   readonly requested?: Partial<RequestedCertificate>;
   /** Why the request cannot be read. */
   readonly unreadable?: string;

@@ -27,7 +27,7 @@ it('gives a Node the first certificate of the proxy of its host, and only where 
   expect(ask('system:node:b-1', 'system:kube-controller-manager', { ...nodes, joining: 'allowed' })).toEqual(['deny']);
 });
 
-/** What becomes of a request of this user, who is in these groups. */
+/** The outcome of a request of this user, who is in these groups. */
 function ask(
   username: string,
   commonName: string,

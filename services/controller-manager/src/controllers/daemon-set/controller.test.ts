@@ -42,7 +42,7 @@ describe('the daemon set controller', () => {
     const { length } = harness.client.writes;
     await harness.clock.advance(60_000);
     const later = harness.client.writes.slice(length);
-    // The leader's Lease alone.
+    // Only the leader's Lease is written.
     expect(new Set(later.map(({ resource }) => resource.resource))).toEqual(new Set(['leases']));
   });
 

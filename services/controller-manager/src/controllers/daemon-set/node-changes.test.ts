@@ -18,7 +18,7 @@ function podOf(set: DaemonSet, phase: string, nodeName?: string): Pod {
   };
 }
 
-/** The sets to look at after a change of node `a`: `picky` wants a label, `plain` nothing. */
+/** The sets that are queued after a change of node `a`. `picky` needs a label, `plain` does not. */
 function queued(node: Node, old: Node | undefined, pods: (sets: Sets) => Pod[], misplaced = 0) {
   const plain = named('plain', {}, misplaced);
   const picky = named('picky', { on: 'yes' }, misplaced);

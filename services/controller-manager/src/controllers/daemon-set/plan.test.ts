@@ -100,7 +100,7 @@ describe('the pod of a node', () => {
   });
 });
 
-/** A pod of a case: on node `a`, bound, running, of the present revision unless it says otherwise. */
+/** A pod of a case. By default it is bound to node `a`, is running, and has the current revision. */
 interface CasePod {
   readonly name: string;
   readonly node?: string;

@@ -35,7 +35,7 @@ function deployment(change: Partial<NonNullable<Deployment['spec']>> = {}): Depl
   };
 }
 
-/** A controller harness with `site` in it. */
+/** A controller harness that contains `site`. */
 async function withSite(change: Partial<NonNullable<Deployment['spec']>> = {}) {
   const harness = createControllerHarness();
   const { client, stop } = harness;
@@ -185,7 +185,7 @@ it('creates the first new pod of a Recreate when the last old one has ended', as
   await clock.advance(1000);
   const [old] = client.all(PODS);
   if (old === undefined) expect.unreachable();
-  // It takes its time to end.
+  // The pod takes a while to end.
   await client.update(PODS, { ...old, metadata: { ...old.metadata, finalizers: ['example.org/slow'] } }, stop.signal);
   await makeReady();
   await setImage('app:2');

@@ -26,7 +26,7 @@ function deployment(spec: Partial<NonNullable<Deployment['spec']>> = {}): Deploy
   };
 }
 
-/** A cluster of one Deployment in memory: plans are carried out, pods become ready when told. */
+/** A cluster with one Deployment, in memory. Plans are carried out, and pods become ready when told to. */
 class World {
   now = START;
   uids = 0;
@@ -39,7 +39,7 @@ class World {
     this.deployment = of;
   }
 
-  /** One look of the deployment controller; true when it did something. */
+  /** Runs one reconcile of the deployment controller. Returns whether it did something. */
   stepDeployment(): boolean {
     const { actions } = planDeployment(
       { deployment: this.deployment, replicaSets: this.sets, pods: this.pods },
@@ -117,7 +117,7 @@ class World {
     });
   }
 
-  /** One look of the replica set controller at every set; true when it did something. */
+  /** Runs one reconcile of the replica set controller for each set. Returns whether it did something. */
   stepSets(): boolean {
     let busy = false;
     for (const set of this.sets) {
@@ -175,7 +175,7 @@ class World {
     return this.pods.filter((pod) => pod.status?.phase !== 'Running');
   }
 
-  /** Everything ready and nothing left to do. */
+  /** Continues until all pods are ready and nothing is left to do. */
   settle(): void {
     for (let i = 0; i < 300; i++) {
       const acted = [this.stepDeployment(), this.stepSets()].includes(true);
@@ -384,7 +384,7 @@ describe('planDeployment', () => {
           else if (step.kind === 'sets') world.stepSets();
           else if (step.kind === 'ready') for (const pod of world.unready().slice(0, 2)) world.makeReady(pod);
           else {
-            // The statuses of the sets are seen as they were.
+            // The controller sees old statuses of the sets.
             const old = new Map(earlier.map((set) => [set.metadata.uid, set.status]));
             world.sets = world.sets.map((set) => {
               const status = old.get(set.metadata.uid);

@@ -10,7 +10,7 @@ interface Size {
   readonly maxSurge?: number | string;
   readonly maxUnavailable?: number | string;
 }
-/** Sizes are of the new set, if there is one, and of the old ones from newer to older; so is `expected`. */
+/** The sizes, also in `expected`, are those of the new set, if there is one, and of the old sets from newer to older. */
 interface Proportional {
   readonly name: string;
   readonly from: Size;
@@ -18,7 +18,7 @@ interface Proportional {
   readonly new?: number;
   readonly newAvailable?: number;
   readonly old: readonly number[];
-  /** What a set, by its place, was sized for instead of `from`. */
+  /** The size of the Deployment that a set, given by its place, was scaled for, when it is not `from`. */
   readonly sizedFor?: Readonly<Record<string, number>>;
   readonly expected: readonly number[];
 }
@@ -52,7 +52,7 @@ function deployment({ replicas, maxSurge = 0, maxUnavailable = 0 }: Size): Deplo
   };
 }
 
-/** A set; of a higher `place` it is older. */
+/** A ReplicaSet. A higher `place` means an older set. */
 function set(place: number, replicas: number, annotations: Record<string, string> = {}, available = 0): ReplicaSet {
   const creationTimestamp = `2026-01-01T00:00:${String(59 - place).padStart(2, '0')}Z`;
   return {

@@ -15,7 +15,7 @@ interface Case {
   /** `<uid of the controller, or "bare"> [ready] [deleted]`. */
   readonly pods: readonly string[];
   readonly scales?: Readonly<Record<string, number | string | readonly [string, number]>>;
-  /** Healthy, desired, allowed, expected. */
+  /** The counts of the status, in the order healthy, desired, allowed, expected. */
   readonly counts?: readonly number[];
   readonly reason?: string;
   readonly error?: string;

@@ -17,7 +17,7 @@ import {
 type PortSketch = string;
 
 interface Round {
-  /** There are none when it is missing. */
+  /** When it is absent, there are no Endpoints. */
   readonly endpoints?: {
     readonly uid?: string;
     readonly labels?: Readonly<Record<string, string>>;
@@ -28,26 +28,26 @@ interface Round {
       readonly ports: readonly PortSketch[];
     }[];
   };
-  /** A Service without a selector when it is missing. */
+  /** When it is absent, the Service has no selector. */
   readonly service?: 'gone' | 'selects pods';
-  /** Each slice that the round before has left is there twice. */
+  /** Each slice from the previous round exists twice. */
   readonly doubled?: boolean;
   readonly actions: readonly string[];
-  /** Their family, ports and addresses; `!` stands behind one that is not ready. */
+  /** The family, ports and addresses of each slice. `!` follows an address that is not ready. */
   readonly slices: readonly string[];
-  /** How many addresses are left out. */
+  /** The number of addresses that are left out. */
   readonly skipped?: number;
   readonly reports?: readonly string[];
 }
 
 interface Case {
   readonly name: string;
-  /** Each begins with the slices of the one before. */
+  /** Each round starts with the slices of the previous one. */
   readonly rounds: readonly Round[];
 }
 
 const CASES = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as readonly Case[];
-/** Annotations that are not passed on. */
+/** Annotations that are not copied to slices. */
 const OWN_ANNOTATIONS = new Set([
   'endpoints.kubernetes.io/last-change-trigger-time',
   'kubectl.kubernetes.io/last-applied-configuration',
@@ -131,7 +131,7 @@ function sketchSlice({ addressType, ports = [], endpoints = [] }: EndpointSlice)
   return `${addressType} ${ports.map(({ name, port: number }) => `${name}:${number}`).join(' ')}: ${addresses.join(' ')}`;
 }
 
-/** That a slice has the labels and annotations of the Endpoints and says whose it is. */
+/** Expects that a slice has the labels and annotations of the Endpoints and refers to them as its owner. */
 function expectMetadata({ metadata }: EndpointSlice, endpoints: Endpoints | undefined): void {
   const { labels, annotations = {}, uid } = endpoints?.metadata ?? {};
   expect(metadata.labels).toEqual({

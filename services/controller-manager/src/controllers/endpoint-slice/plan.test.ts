@@ -33,12 +33,12 @@ function observe(
   };
 }
 
-/** As the API shows a slice: one without endpoints with null. */
+/** A slice as the API returns it. Without endpoints, the field is null. */
 function stored(slice: EndpointSlice): EndpointSlice {
   return (slice.endpoints ?? []).length === 0 ? ({ ...slice, endpoints: null } as unknown as EndpointSlice) : slice;
 }
 
-/** The slices after the actions; new ones are named by a count. */
+/** The slices after the actions. New ones get a number as their name. */
 function apply(slices: readonly EndpointSlice[], actions: readonly Action[]): readonly EndpointSlice[] {
   const byName = new Map(slices.map((slice) => [slice.metadata.name, slice]));
   let count = 0;
@@ -131,7 +131,7 @@ describe('the slices of a Service', () => {
     const slices = settle(observe({}, many(150)));
     const next = [...many(150).slice(1), ...many(3, 500)];
     const { actions } = planSlices(observe({}, next, slices));
-    // One is full again; the other gets the two that are left.
+    // One slice is full again. The other one gets the two remaining endpoints.
     expect(actions.map(({ kind }) => kind)).toEqual(['update', 'update']);
     expect(sizes(apply(slices, actions))).toEqual([100, 52]);
   });

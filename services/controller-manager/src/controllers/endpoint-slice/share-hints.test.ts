@@ -53,7 +53,7 @@ describe('the shares of zones', () => {
   });
 });
 
-/** Endpoints in short: their zones, one letter each; `-` has none, and a capital letter is not ready. */
+/** Endpoints, given by one letter for the zone of each. `-` means no zone, and a capital letter means not ready. */
 function endpoints(zones: string, hints = ''): Endpoint[] {
   return [...zones].map((zone, index) => ({
     addresses: [`10.0.0.${index}`],

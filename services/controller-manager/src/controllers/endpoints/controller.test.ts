@@ -34,7 +34,7 @@ it('follows the pods of a Service, also when its selector changes, and ends with
   await client.delete(SERVICES, KEY, {}, stop.signal);
   await clock.advance(100);
   expect(client.all(ENDPOINTS)).toEqual([]);
-  // The first deletion is the test's.
+  // The first deletion is done by the test itself.
   expect(verbsOf(harness)).toEqual(['create', 'update', 'delete', 'create', 'delete']);
 });
 

@@ -13,7 +13,7 @@ interface Template {
 interface Case {
   readonly name: string;
   readonly deleting?: boolean;
-  /** By name. */
+  /** The pod's volumes, by name. */
   readonly volumes?: Readonly<Record<string, Template | 'emptyDir'>>;
   /** Claims that exist, by name, with their owner. */
   readonly claims?: Readonly<Record<string, { readonly uid: string; readonly controller: boolean } | 'of a user'>>;
@@ -79,7 +79,7 @@ describe('the claims of ephemeral volumes', () => {
       });
       claims.set(claim.metadata.name ?? '', claim);
     }
-    // When that is done there is nothing more to make. That a name is taken is reported each time, and nothing is written.
+    // After that, no more claims are created. A name that is taken is reported each time, without a write.
     const again = planEphemeralVolumes(pod, (name) => claims.get(name)).actions;
     expect(again.map(describeAction)).toEqual(one.want.filter((action) => action.startsWith('refuse')));
   });

@@ -22,7 +22,7 @@ const failures = async () =>
   Number(/^garbagecollector_controller_resources_sync_error_total (.*)$/m.exec((await METRICS.render()).text)?.[1]);
 
 const CLUSTER = { scope: 'Cluster' };
-/** What an API server says of a path that it does not know. */
+/** The response of an API server to an unknown path. */
 const UNSERVED = new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
 
 describe('the garbage collector with custom resources', () => {

@@ -35,7 +35,7 @@ describe('the garbage collector, overtaken by others', () => {
     uid: metadata.uid ?? '',
   });
   const owned = () => client.all(CONFIG_MAPS).find(({ metadata }) => metadata.name === 'owned');
-  /** Runs the collector; others act once, before its first write of this verb. */
+  /** Runs the collector. Other clients act once, just before its first write with this verb. */
   const collectWhile = async (verb: ObjectWrite['verb'], act: () => Promise<unknown>) => {
     let acted: 'no' | 'yes' = 'no';
     const meanwhile = async (write: ObjectWrite) => {

@@ -7,7 +7,7 @@ interface Case {
   readonly name: string;
   readonly deleting?: boolean;
   readonly finalizers?: readonly string[];
-  /** States by uid. */
+  /** The states of the owners, by uid. */
   readonly owners?: Readonly<Record<string, ObservedOwner['state']>>;
   readonly dependents?: readonly ('blocking' | 'free')[];
   readonly deadlock?: ObservedGarbage['deadlock'];

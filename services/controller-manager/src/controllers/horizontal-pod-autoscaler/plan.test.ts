@@ -46,7 +46,7 @@ function pods(count: number): readonly Pod[] {
   }));
 }
 
-/** What was measured of pods whose requests of a core are used to this part, in percent. */
+/** The metrics of pods that each request one core and use this share of it, in percent. */
 function using(percents: readonly number[]): MetricReading {
   const metrics = percents.map((percent, i) => [`p-${i}`, { value: percent * 10, at: NOW, windowMs: 10_000 }] as const);
   return { kind: 'pods', metrics: new Map(metrics) };
@@ -388,7 +388,7 @@ const anyWorld = fc
     };
   });
 
-/** The world after its plan was carried out, with usage that stays as it was where nothing was scaled, and on its target elsewhere. */
+/** The world after its plan was carried out. The usage stays the same when nothing was scaled, and is at the target otherwise. */
 function after(before: World): World {
   const actions = plan(before);
   const [rescale] = actionsOf(actions, 'rescale');

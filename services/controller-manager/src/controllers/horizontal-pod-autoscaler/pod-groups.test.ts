@@ -12,7 +12,7 @@ interface Times {
   readonly startedAgo?: number;
   readonly changedAgo?: number;
   readonly ready?: string;
-  /** When it was measured, over a minute; not at all when absent. */
+  /** How long ago it was measured, over one minute. When absent, it was not measured. */
   readonly measuredAgo?: number;
 }
 

@@ -13,7 +13,7 @@ import {
 } from './replica-calculator.ts';
 import cases from './replica-calculator.cases.json' with { type: 'json' };
 
-/** The tables of Kubernetes' replica_calculator_test.go: pods, what was measured of them, and the count that follows. */
+/** The tables of Kubernetes' replica_calculator_test.go: pods, their measurements, and the resulting number of replicas. */
 interface Case {
   readonly name: string;
   readonly current: number;

@@ -5,7 +5,7 @@ import { Selectors } from './selectors.ts';
 const pod = (labels: Record<string, string>): Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: { labels } });
 const key = (name: string) => ({ namespace: 'n', name });
 
-/** A selector that counts how often it is compared. */
+/** A selector that counts its comparisons. */
 function counted(labels: Record<string, string>, count: () => void): Selector {
   const selector = labelSelectorFrom({ matchLabels: labels });
   const matches = selector.matches.bind(selector);

@@ -26,7 +26,7 @@ async function setPhase(
 }
 
 const conditions = (job: Job | undefined) => (job?.status?.conditions ?? []).map(({ type }) => type);
-/** The Events about Jobs. Those of one moment have one name here, so not all of them are stored. */
+/** The Events about Jobs. Events of the same moment have the same name here, so not all of them are stored. */
 const reports = ({ client }: ControllerHarness) =>
   client.writes
     .flatMap((write) => (write.verb === 'create' && write.object.kind === 'Event' ? [write.object as Event] : []))
@@ -73,7 +73,7 @@ describe('a leader that dies', () => {
     const { client, clock, run } = harness;
     await client.put(JOBS, newJob({ parallelism: 2, completions: 3 }));
     let writes = 0;
-    // Its request never arrives, nor does any after it.
+    // This request never arrives, and neither do later ones.
     const reach = async (signal: AbortSignal, { verb, resource }: { verb: string; resource?: string }) => {
       if (['get', 'list'].includes(verb) || resource === 'events' || resource === 'leases') return;
       if (writes++ >= diesAt) await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
@@ -126,7 +126,7 @@ it('says how many pods exist when one cannot be created', async () => {
     },
   });
   await clock.advance(500);
-  // One alone, then two of which one was refused; the rest when it was tried again.
+  // The first batch had one pod. The second had two, of which one was refused. The rest came with the retry.
   expect([statuses[0], statuses.at(-1)]).toEqual([2, 4]);
   expect(reports(harness)).toContain('Warning FailedCreate Error creating: pods is forbidden: exceeded quota');
   expect(client.all(PODS)).toHaveLength(4);
@@ -210,7 +210,7 @@ it('waits twice as long after each failure', async () => {
 });
 
 describe('an old view of pods', () => {
-  /** From now on the cache sees no change of these objects. */
+  /** From now on the cache does not see changes of these objects. */
   function blind({ client }: ControllerHarness, plural: string): void {
     const isRead = ({ verb, resource }: { verb: string; resource: { resource: string } }) =>
       resource.resource === plural && (verb === 'watch' || verb === 'list');
@@ -234,7 +234,7 @@ describe('an old view of pods', () => {
     });
     await clock.advance(10_000);
     await wake(harness, 3);
-    // Longer than other controllers wait for what they wrote.
+    // This is longer than other controllers wait to see their own writes.
     await clock.advance(310_000);
     expect(client.all(PODS)).toHaveLength(2);
   });
@@ -282,7 +282,7 @@ describe('an old view of pods', () => {
 });
 
 describe('what Kubernetes counts of Jobs', () => {
-  /** The counters that are not 0, and those only, of a run of its own. */
+  /** The counters of a separate run that are not 0. */
   const counted = async (work: (harness: ControllerHarness) => Promise<void>, name: string) => {
     const own = createMetrics();
     const harness = createControllerHarness();

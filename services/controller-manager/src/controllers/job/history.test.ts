@@ -32,7 +32,7 @@ const jobs = fc
   })
   .map((spec) => exampleJob(spec));
 
-/** Plays a history, then lets the Job come to its end. */
+/** Plays a history, and then lets the Job finish. */
 function play(job: ReturnType<typeof exampleJob>, events: readonly JobEvent[]): JobWorld {
   const world = new JobWorld(job);
   for (const event of events) world.happen(event);
@@ -52,7 +52,7 @@ it('every history of old views, crashes and failovers ends, with each pod counte
       if (completionMode === 'Indexed')
         expect(countIndexes(parseIntervals(completedIndexes, completions))).toBe(succeeded);
       expect(succeeded + failed).toBe(world.counted);
-      // What runs when a Job fails, fails: it may have succeeded after it was recorded.
+      // Pods that still run when a Job fails are counted as failed. One of them may have succeeded after it was counted.
       if (endOf(world) === 'Failed') expect(succeeded).toBeLessThanOrEqual(world.succeeded);
       else expect({ succeeded, wanted: completions }).toEqual({ succeeded: world.succeeded, wanted: succeeded });
     }),
@@ -67,7 +67,7 @@ it('pods that others delete are counted once too', () => {
       const { succeeded = 0, failed = 0 } = world.job.status ?? {};
       expect(['Complete', 'Failed']).toContain(endOf(world));
       expect(succeeded).toBeLessThanOrEqual(world.succeeded);
-      // An index may succeed a second time, in a pod that was thought lost.
+      // An index may succeed twice, the first time in a pod that was considered lost.
       if (world.job.spec?.completionMode === 'NonIndexed') expect(succeeded + failed).toBe(world.counted);
     }),
     RUNS,
@@ -92,7 +92,7 @@ it('a plan that was carried out leaves nothing to do', () => {
       for (const event of events) {
         world.happen(event);
         world.look();
-        // One look deletes pods or creates some, never both.
+        // One reconcile either deletes pods or creates some, never both.
         world.look();
         expect(world.look()).toEqual([]);
       }

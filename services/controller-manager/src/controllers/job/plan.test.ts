@@ -22,7 +22,7 @@ interface Case {
   readonly want: {
     readonly adopt?: number;
     readonly release?: number;
-    /** Indexes of the new pods, null for none. */
+    /** The indexes of the new pods. Null means a pod without an index. */
     readonly create?: readonly (number | null)[];
     /** `counted+ignored` of the new pods. */
     readonly failureCounts?: readonly string[];
@@ -36,7 +36,7 @@ interface Case {
     readonly target?: string;
     readonly conditions?: readonly string[];
     readonly started?: false | 'now';
-    /** The last status, without times and conditions; absent when none is written. */
+    /** The last status that is written, without times and conditions. Absent when none is written. */
     readonly status?: Partial<JobStatus>;
   };
 }
@@ -88,7 +88,7 @@ const failureCounts = ({ metadata }: Pod) =>
     .flatMap((name) => metadata.annotations?.[`batch.kubernetes.io/${name}`] ?? [])
     .join('+');
 
-/** The part of the actions that a case names. */
+/** The part of the actions that a case checks. */
 function outcomeOf(actions: readonly Action[], wanted: Case['want']) {
   const of = <K extends Action['kind']>(kind: K) =>
     actions.filter((action): action is Extract<Action, { kind: K }> => action.kind === kind);

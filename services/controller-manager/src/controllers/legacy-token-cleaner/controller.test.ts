@@ -8,7 +8,7 @@ const KEY = { namespace: 'a', name: 'tok' };
 const LAST_USED = 'kubernetes.io/legacy-token-last-used';
 const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
 
-/** A token of 400 days ago whose account lists it, and another Secret. The use of tokens is tracked for longer. */
+/** A token that is 400 days old and that its account lists, and another Secret. The use of tokens has been tracked for longer than that. */
 async function createWorld(labels: Record<string, string> = {}) {
   const harness = createControllerHarness();
   const { client, clock } = harness;

@@ -9,15 +9,15 @@ interface Case {
   readonly lastUsed?: string;
   readonly invalidSince?: string;
   readonly deleting?: boolean;
-  /** Of its account, as the Secret has it. */
+  /** The uid of its account, as the Secret has it. */
   readonly uid?: string;
-  /** An account that lists the Secret when absent, none when null. */
+  /** When absent, there is an account that lists the Secret. When null, there is no account. */
   readonly account?: { readonly uid: string; readonly secrets?: readonly string[] } | null;
-  /** There is no ConfigMap when null. */
+  /** When null, there is no ConfigMap. */
   readonly trackedSince?: string | null;
   /** The Secret that a pod mounts. */
   readonly podSecret?: string;
-  /** `later`: looked at again after the interval. */
+  /** `later` means that it is looked at again after the interval. */
   readonly want: 'nothing' | 'later' | 'markInvalid' | 'delete';
 }
 
@@ -73,7 +73,7 @@ describe('a token', () => {
     const [action] = actions;
     if (action?.kind !== 'markInvalid') return;
     expect(action.day).toBe('2026-01-01');
-    // When that is done there is nothing more to do before the next look.
+    // After that, nothing more is planned until the interval has passed.
     const secret = secretOf({ ...one, invalidSince: action.day });
     expect(planTokenCleanup({ ...observed, secret }, NOW)).toEqual({ actions: [], requeueAt: NOW + INTERVAL_MS });
   });

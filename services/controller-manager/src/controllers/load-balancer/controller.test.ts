@@ -86,7 +86,7 @@ describe('the load balancer controller', () => {
     expect(await reported()).toEqual([]);
     for (const name of ['o', 'p']) await client.put(NODES, { ...node, metadata: { name } });
     expect(await reported()).toEqual(['UpdatedLoadBalancer 1']);
-    // Neither is another host.
+    // These changes add no host: q has an empty status, and only a label of o changes.
     await client.put(NODES, { ...node, metadata: { name: 'q' }, status: {} });
     await client.patch(
       NODES,

@@ -18,7 +18,7 @@ interface ServiceCase {
 
 interface Case {
   readonly name: string;
-  /** Names of the hosts, and of those that were noted. */
+  /** The names of the present hosts. `hostsBefore` are those that were noted before. */
   readonly hosts?: readonly string[];
   readonly hostsBefore?: readonly string[];
   readonly backends?: 'none' | 'some';
@@ -92,7 +92,7 @@ describe('a Service of type LoadBalancer', () => {
     expect(addressOf(then)).toBe(one.want.address);
     const noted = actions.flatMap((action) => (action.kind === 'noteHosts' ? [action.hosts] : []));
     const again = planLoadBalancer({ ...observed, service: then, hostsBefore: noted[0] ?? observed.hostsBefore });
-    // That there is no address is reported each time it is looked at; nothing is written.
+    // A missing address is reported each time, without a write.
     const isFailure = one.want.actions[0] === 'Warning SyncLoadBalancerFailed';
     expect(described(again.actions)).toEqual(isFailure ? one.want.actions : []);
   });

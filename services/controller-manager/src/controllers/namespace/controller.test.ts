@@ -35,7 +35,7 @@ it('takes a namesake of what it has deleted for no failure', async () => {
     if (verb !== 'delete' || acted === 'yes') return;
     acted = 'yes';
     await client.delete(CONFIG_MAPS, KEY, {}, stop.signal);
-    // Stands for what another apiserver was still making when the deletion began.
+    // Stands for an object that another apiserver was still creating when the deletion began.
     await client.put(CONFIG_MAPS, { ...configMap, metadata: { ...KEY, finalizers: ['example.org/hold'] } });
   };
   run([namespaceController], { meanwhile });

@@ -6,22 +6,22 @@ import { type Action, type Content, planNamespaceDeletion } from './plan.ts';
 
 /** What a round plans. */
 interface Round {
-  /** Of a deletion the resource and the name, of the end the finalizers that stay. */
+  /** For a deletion, the resource and the name. For the end, the finalizers that remain. */
   readonly actions: readonly string[];
-  /** Of the status that is written: the conditions by type that are not the ones of an empty namespace, and those of others. */
+  /** The conditions of the written status, by type, without those that are the same as for an empty namespace. */
   readonly says?: Readonly<Record<string, string>>;
-  /** The types of all conditions in their order, when it is not the usual one. */
+  /** The types of all conditions in their order, when that is not the usual one. */
   readonly order?: readonly string[];
-  /** The times of conditions, by type, that have not changed in this round. */
+  /** The times of the conditions that did not change in this round, by type. */
   readonly since?: Readonly<Record<string, string>>;
   readonly againInMs?: number;
 }
 
 interface Case {
   readonly name: string;
-  /** Not being deleted. */
+  /** True when the namespace is not being deleted. */
   readonly living?: boolean;
-  /** Of its spec; `kubernetes` when absent. */
+  /** The finalizers of its spec. `kubernetes` when absent. */
   readonly finalizers?: readonly string[];
   readonly metadataFinalizers?: readonly string[];
   readonly conditions?: readonly NamespaceCondition[];
@@ -29,9 +29,9 @@ interface Case {
   readonly content: Readonly<Record<string, readonly KubeObject['metadata'][]>>;
   readonly unread?: readonly string[];
   readonly undiscovered?: readonly string[];
-  /** Of the round before the first. */
+  /** The failures of the round before the first one. */
   readonly failures?: readonly string[];
-  /** Each after the actions of the one before; the last has none. */
+  /** Each round follows the actions of the previous one. The last round has no actions. */
   readonly rounds: readonly Round[];
 }
 
@@ -88,7 +88,7 @@ function printed(action: Action): string {
   }
 }
 
-/** As the store deletes it: with finalizers, and of a pod that is to be stopped, it stays for now. */
+/** What the store has after a deletion. An object with finalizers, or a pod that has to be stopped, remains for now. */
 function deleted(object: KubeObject): readonly KubeObject[] {
   const isPod = object.kind === 'pods';
   if (!isPod && (object.metadata.finalizers ?? []).length === 0) return [];

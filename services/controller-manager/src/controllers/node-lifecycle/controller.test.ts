@@ -70,7 +70,7 @@ describe('the node lifecycle controller, overtaken by others', () => {
     };
     await client.update(NODES, object, stop.signal);
   };
-  /** At the first own write that `isIt`, `act` comes first. */
+  /** Runs `act` just before the first own write for which `isIt` is true. */
   const once = (isIt: (write: ObjectWrite) => boolean, act: () => Promise<void>) => {
     let acted: 'no' | 'yes' = 'no';
     meanwhile = async (write) => {
@@ -292,7 +292,7 @@ describe('the node lifecycle controller, and nodes that report less often than a
   const putNode = (name: string, status: Node['status'] = { conditions: [{ type: 'Ready', status: 'True' }] }) =>
     harness.client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name }, status });
   const start = (graceMs = GRACE_MS) => harness.run([createNodeLifecycleController({ graceMs, meter: meters.nodes })]);
-  /** When the node was seen to be lost, in ms since now; Infinity when it was not. */
+  /** The time until the node was marked as lost, in ms from now. `Infinity` when it was not. */
   const lossWithin = async (name: string, ms: number) => {
     for (let passedMs = 100; passedMs <= ms; passedMs += 100) {
       await harness.clock.advance(100);
@@ -368,7 +368,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
     }
   });
 
-  /** Renews the Lease of the living node every second while `isUp`. */
+  /** Renews the Lease of the live node every second while `isUp` is true. */
   const beat = async (isUp: () => boolean) => {
     const { clock, client, stop } = harness;
     const key = { namespace: LEASE_NAMESPACE, name: 'alive' };
@@ -378,7 +378,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
       await pause(clock, 1000, stop.signal);
     }
   };
-  /** When each node was seen to be lost, in ms since now; looked for every 50 ms. */
+  /** The time until each node was marked as lost, in ms from now, checked every 50 ms. */
   const lossesWithin = async (ms: number) => {
     const losses: Record<string, number> = {};
     for (let passedMs = 0; passedMs < ms; passedMs += 50) {
@@ -399,7 +399,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
       if (isDown()) await pause(clock, upAgainMs - clock.monotonicMs(), signal);
       signal.throwIfAborted();
     };
-    // The agent finds out 900 ms later than the controller that the API answers again.
+    // The agent notices 900 ms after the controller that the API responds again.
     void beat(() => clock.monotonicMs() < upAgainMs - downMs || clock.monotonicMs() >= upAgainMs + 900);
     run([createNodeLifecycleController({ graceMs: GRACE_MS, meter: meters.nodes })], { reach });
     await clock.advance(100 + downMs);
@@ -493,7 +493,7 @@ it('a round ends when all nodes have been looked at once, and takes as long as i
   expect(all).toEqual([]);
   rounds.looked('b', 4, nodes);
   expect([all, lists]).toEqual([[7], 1]);
-  // Another leader's round is not continued, and what is gone is looked at for the last time.
+  // The round of another leader is not continued, and a node that is gone is looked at one last time.
   rounds.looked('a', 8, nodes);
   rounds.reset();
   rounds.looked('b', 16, nodes);

@@ -7,13 +7,13 @@ import { type Action, type ObservedNode, planNode } from './plan.ts';
 
 interface Case {
   readonly name: string;
-  /** The status of its condition Ready, True when absent; null for a node that has reported nothing. */
+  /** The status of its condition Ready: True when absent, and null for a node that has reported nothing. */
   readonly ready?: string | null;
-  /** As `key:effect`. */
+  /** The taints as `key:effect`. */
   readonly taints?: readonly string[];
   readonly unschedulable?: boolean;
   readonly labels?: Record<string, string>;
-  /** Whether it has a pod that is ready. */
+  /** Whether the node has a pod that is ready. */
   readonly pods?: boolean;
   readonly heartbeat?: ObservedNode['heartbeat'];
   readonly eviction?: ObservedNode['eviction'];
@@ -21,7 +21,7 @@ interface Case {
   readonly registration?: ObservedNode['registration'];
   readonly want: {
     readonly actions: readonly string[];
-    /** What its conditions give as their reason. */
+    /** The reasons of its conditions. */
     readonly reasons?: readonly string[];
     readonly taints?: readonly string[];
     readonly labels?: Record<string, string>;
@@ -173,7 +173,7 @@ describe('heartbeats', () => {
     expect(periods.of(started, lease(4)).note('n', '2', 100)).toBe(4000);
     expect(periods.of(started, lease(5)).note('n', '3', 100)).toBe(50_000);
     expect(periods.of(started, undefined).note('n', '3', 1100)).toBe(49_000);
-    // What it was among others does not count when it is one of them again.
+    // Its earlier period in the other group does not count when it changes back.
     expect(periods.of(started, lease(4)).note('n', '2', 2000)).toBe(4000);
     expect(periods.of(started, lease(40)).note('n', '3', 3000)).toBe(50_000);
     periods.forget('n');

@@ -6,13 +6,13 @@ import { planTtl, stepOf } from './plan.ts';
 
 interface Case {
   readonly name: string;
-  /** The size of the cluster, and its step before. */
+  /** The number of nodes in the cluster. `step` is the step before the change. */
   readonly nodes: number;
   readonly step: number;
-  /** What the node has. */
+  /** The annotation that the node has. */
   readonly annotation?: string;
   readonly gone?: boolean;
-  /** The seconds that are written. */
+  /** The times to live that are written, in seconds. */
   readonly want: readonly number[];
 }
 
@@ -28,7 +28,7 @@ describe('how long agents may keep what they have read', () => {
     const now = stepOf(nodes, step);
     const { actions } = planTtl(gone ? undefined : node(annotation), now);
     expect(actions).toEqual(want.map((ttlSeconds) => ({ kind: 'annotate', ttlSeconds })));
-    // When that is done there is nothing more to do.
+    // Once the actions are carried out, no more are planned.
     for (const { ttlSeconds } of actions) {
       expect(planTtl(node(String(ttlSeconds)), stepOf(nodes, now)).actions).toEqual([]);
     }

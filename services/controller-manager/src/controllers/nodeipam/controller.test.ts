@@ -47,7 +47,7 @@ describe('the nodeipam controller', () => {
     const tries = 'node_ipam_controller_cidrset_allocation_tries_per_request';
     expect(served).toContain('node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.128.0.0/16"} 1');
     expect(served).toContain(`${tries}_count{clusterCIDR="10.128.0.0/16"} 6`);
-    // c-1 came when b had a range, d-1 as well: c's was free again.
+    // Nodes c-1 and d-1 each tried one more range first, that of b. The range of c was free again when d-1 was added.
     expect(served).toContain(`${tries}_sum{clusterCIDR="10.128.0.0/16"} 2`);
     const writes = client.writes.length;
     await clock.advance(600_000);

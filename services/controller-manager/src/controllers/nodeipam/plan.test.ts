@@ -90,7 +90,7 @@ describe('the range of a Node', () => {
         for (const { name, engine, act, block } of steps) {
           const key = `n${name}`;
           if (act === 'leave') {
-            // A deletion and what is made later are seen in their order.
+            // The controller sees a deletion and later creations in their order.
             stored.delete(key);
             shown.delete(key);
           }

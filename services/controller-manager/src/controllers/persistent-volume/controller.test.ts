@@ -130,14 +130,14 @@ describe('the persistent volume controller', () => {
     const { clock, client, run, phases } = harness();
     const written: unknown[] = [];
     const bound = volume('v');
-    // The claim is the fourth object that is created: before it are the volume, the leader's Lease and its Event.
+    // The claim is the fourth object to be created, after the volume, the leader's Lease and its Event.
     const uid = 'uid-4';
     await client.put(PERSISTENT_VOLUMES, {
       ...bound,
       spec: { ...bound.spec, claimRef: { namespace: 'a', name: 'x', uid } },
     });
     run([createPersistentVolumeController(meters.volumes)], {
-      // The claim is there by the time of the question, and not yet in the cache.
+      // When the controller reads the claim, it exists but is not in the cache yet.
       reach: async (_signal, { verb, resource }) => {
         if (verb !== 'get' || resource !== PERSISTENT_VOLUME_CLAIMS.resource) return;
         const made = claim('x');

@@ -27,7 +27,7 @@ interface VolumeCase {
   readonly attributes?: string;
   readonly policy?: string;
   readonly path?: string;
-  /** The driver of a CSI volume; a folder of the host without. */
+  /** The driver of a CSI volume. When absent, the volume is a folder of the host. */
   readonly driver?: string;
   readonly phase?: string;
   /** `name` or `name:uid` of a claim. */
@@ -69,11 +69,11 @@ interface Case {
     readonly node?: string;
     readonly phase?: string;
   }[];
-  /** How pods that empty volumes end. */
+  /** How the pods that recycle volumes end. */
   readonly recycling?: 'Succeeded' | 'Failed';
-  /** A pod of the name of a recycler that was there before. */
+  /** Whether a pod with the name of a recycler exists already. */
   readonly found?: boolean;
-  /** The volumes and then the claims, at the end. */
+  /** The volumes and then the claims at the end. */
   readonly want: readonly string[];
   readonly events?: readonly string[];
 }
@@ -188,7 +188,7 @@ class World {
     return volume === undefined ? [] : this.#planVolume(volume);
   }
 
-  /** Carries out at most so many of the writes, and then crashes. */
+  /** Carries out at most `limit` writes, and then crashes. */
   act(actions: readonly Action[], limit = Number.POSITIVE_INFINITY): void {
     let done = 0;
     for (const action of actions) {

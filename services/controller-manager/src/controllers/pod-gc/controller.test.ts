@@ -19,7 +19,7 @@ describe('the collector of pods, overtaken by others', () => {
     await client.put(PODS, {
       apiVersion: 'v1',
       kind: 'Pod',
-      // Held, so that what was written before its deletion can be seen.
+      // The finalizer keeps the pod, so that the writes before its deletion can be seen.
       metadata: { ...KEY, finalizers: ['example.org/hold'] },
       spec: { containers: [], nodeName: 'gone' },
       status: { phase: 'Running', conditions: [{ type: 'example.org/gate', status: 'False' }] },

@@ -7,7 +7,7 @@ import { type ControllerHarness, createControllerHarness } from '../../testing/c
 import { createPodGcController } from './controller.ts';
 
 const KEY = { namespace: 'a', name: 'p' };
-/** Longer than a pod is left alone. */
+/** This is longer than the controller waits before it deletes a pod. */
 const LONG_MS = 60_000;
 
 describe('the collector of pods', () => {
@@ -36,7 +36,7 @@ describe('the collector of pods', () => {
     await pod('lives');
     const get = h.client.get.bind(h.client);
     let looks = 0;
-    // It is stored, and its event has not arrived.
+    // The node is stored, but its event has not arrived.
     h.client.get = ((resource, key, signal) => {
       if (resource.resource !== 'nodes') return get(resource, key, signal);
       looks += 1;

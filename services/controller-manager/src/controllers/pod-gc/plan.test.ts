@@ -61,7 +61,7 @@ describe('planning the collection of pods', () => {
     const { actions, requeueAt } = planPodCollection(observed, NOW);
     expect(actions.map(describeAction)).toEqual(want.actions);
     expect(requeueAt).toBe(want.againInMs === undefined ? undefined : NOW + want.againInMs);
-    // What only finalizers hold after that is left to them.
+    // A pod that only finalizers still keep is left alone after that.
     if (actions.length === 0) return;
     const gone = podOf({ ...one, deleting: true, graceSeconds: 0, finalizers: ['example.org/hold'], phase: 'Failed' });
     expect(planPodCollection({ ...observed, pod: gone }, NOW).actions).toEqual([]);

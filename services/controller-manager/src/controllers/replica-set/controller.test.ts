@@ -178,7 +178,7 @@ it('counts the pods of a large set a few times while they become ready, and all 
   }
   await clock.advance(1000);
   expect(client.all(REPLICA_SETS)[0]?.status).toMatchObject({ replicas: 200, readyReplicas: 200 });
-  // 200 ms, collected for 100 ms at a time.
+  // The changes take 200 ms and are collected for 100 ms at a time.
   expect(written() - before).toBeLessThanOrEqual(3);
 });
 

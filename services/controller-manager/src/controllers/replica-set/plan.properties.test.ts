@@ -22,7 +22,7 @@ const replication: ReplicationController = {
   metadata: replicaSet.metadata,
   spec: { selector: { app: 'a' }, template },
 };
-/** The same pods of the same set, as ReplicaSet and as ReplicationController. */
+/** The same set with the same pods, as a ReplicaSet and as a ReplicationController. */
 const SETS: readonly PodSet[] = [replicaSet, replication];
 
 const arbitraryPod = fc.record({
@@ -67,7 +67,7 @@ function draw(base: PodSet, { replicas, minReadySeconds, leaving, pods }: Drawn)
   };
 }
 
-/** The world after the actions. Deleted pods go at once. */
+/** The world after the actions. Deleted pods disappear at once. */
 function apply(set: PodSet, pods: readonly Pod[], actions: readonly Action[]): { set: PodSet; pods: Pod[] } {
   let after = [...pods];
   let owner = set;

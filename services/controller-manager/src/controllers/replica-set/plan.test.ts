@@ -9,7 +9,7 @@ import type { PodSet } from './status.ts';
 interface PodCase {
   readonly name: string;
   readonly labels?: Record<string, string>;
-  /** Who controls it; the set when absent. */
+  /** The controller of the pod. When absent, it is the set. */
   readonly owner?: 'none' | 'other';
   readonly ready?: boolean;
   readonly readySeconds?: number;
@@ -131,7 +131,7 @@ describe('planReplicaSet', () => {
     const status = actions.flatMap((action) => (action.kind === 'updateStatus' ? [action.status] : []))[0];
     expect(status).toMatchObject(one.want.status ?? {});
     expect(requeueAt).toBe(one.want.againInMs === undefined ? undefined : NOW + one.want.againInMs);
-    // The status is written once.
+    // The status is written only once.
     const after = { ...of, ...(status === undefined ? {} : { status }) };
     expect(plan(pods, { set: after }).actions.map(describeAction)).toEqual(
       one.want.actions.filter((action) => action !== 'status'),

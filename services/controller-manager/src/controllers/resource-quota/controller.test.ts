@@ -34,7 +34,7 @@ describe('a quota of custom resources', () => {
     start([resourceQuotaController], more);
     await clock.advance(100);
   };
-  /** What was counted before the controller began. */
+  /** Sets what was counted before the controller started. */
   const remember = async (before: Readonly<Record<string, string>>) => {
     const [quota] = client.all(RESOURCE_QUOTAS);
     const object = { ...quota, status: { hard: { ...quota?.spec?.hard }, used: before } } as ResourceQuota;

@@ -3,7 +3,7 @@ import type { GroupResource, KubeObject, ResourceQuota } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { type CountedObject, planQuota } from './plan.ts';
 
-/** A pod with one container that asks for the given CPU, and more fields. */
+/** A pod with one container that requests the given CPU, and further fields. */
 interface PodCase {
   readonly pod: string;
   readonly phase: string;
@@ -23,7 +23,7 @@ type Status = NonNullable<ResourceQuota['status']>;
 
 interface Case {
   readonly name: string;
-  /** There is none when it is missing. */
+  /** When it is absent, there is no quota. */
   readonly quota?: {
     readonly spec: { readonly hard: Record<string, string> };
     readonly status?: Status;
@@ -32,7 +32,7 @@ interface Case {
   readonly objects: readonly (PodCase | OtherCase)[];
   /** Resources that cannot be listed. */
   readonly unknown?: readonly string[];
-  /** What the status then says is used; nothing is written when it is missing. */
+  /** The used amounts of the written status. When absent, nothing is written. */
   readonly want: { readonly used?: Readonly<Record<string, string>>; readonly againInMs?: number };
 }
 
@@ -79,7 +79,7 @@ describe('the status of a quota', () => {
     const status = { hard: one.quota?.spec.hard, used: want.used };
     expect(actions).toEqual(want.used === undefined ? [] : [{ kind: 'updateStatus', status }]);
     expect(requeueAt).toBe(want.againInMs === undefined ? undefined : NOW + want.againInMs);
-    // When that is done there is nothing more to do.
+    // Once the actions are carried out, no more are planned.
     for (const action of actions) {
       const then = quota === undefined ? undefined : { ...quota, status: action.status };
       expect(planQuota({ ...observed, quota: then }, NOW).actions).toEqual([]);

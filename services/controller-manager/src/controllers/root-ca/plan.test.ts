@@ -5,9 +5,9 @@ import { planRootCa, ROOT_CA } from './plan.ts';
 
 interface Case {
   readonly name: string;
-  /** There is none when it is missing. */
+  /** When it is absent, there is no namespace. */
   readonly namespace?: { readonly deleting?: boolean };
-  /** A description `as made` is that of the controller. */
+  /** The description `as made` stands for the controller's own text. */
   readonly configMap?: {
     readonly data?: Record<string, string>;
     readonly annotations?: Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ describe('planning the root CA', () => {
         },
         data: { 'ca.crt': PEM },
       });
-      // When that is done there is nothing more to do, until the CA is another.
+      // Once the actions are carried out, no more are planned until the CA changes.
       expect(planRootCa(namespace, configMap, PEM).actions).toEqual([]);
       expect(planRootCa(namespace, configMap, 'new').actions).toEqual([
         { kind: 'update', configMap: { ...configMap, data: { 'ca.crt': 'new' } } },

@@ -5,7 +5,7 @@ import { planDefaultAccount } from './plan.ts';
 
 interface Case {
   readonly name: string;
-  /** None of the name when it is missing. */
+  /** When it is absent, there is no namespace of this name. */
   readonly namespace?: { readonly phase?: string; readonly deleting?: boolean };
   readonly account?: { readonly deleting?: boolean };
   readonly want: readonly string[];
@@ -33,7 +33,7 @@ describe('planning the default account', () => {
     const { actions } = planDefaultAccount(namespace, accountOf(one));
     const made = actions.map(({ kind, account: { metadata } }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     expect(made).toEqual(one.want);
-    // When that is done there is nothing more to do.
+    // Once the actions are carried out, no more are planned.
     for (const { account } of actions) expect(planDefaultAccount(namespace, account).actions).toEqual([]);
   });
 

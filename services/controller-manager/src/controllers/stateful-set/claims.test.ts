@@ -9,7 +9,7 @@ const claim = (name: string): PersistentVolumeClaim => ({
   metadata: { namespace: 'n', name },
 });
 
-/** Which of the sets, by name and claim templates, may use a claim; and which names were looked up. */
+/** Which of the sets, given by name and claim templates, may use a claim, and which names were looked up. */
 function lookUp(name: string, sets: Readonly<Record<string, readonly string[]>>) {
   const asked: string[] = [];
   const find = (key: { readonly namespace: string; readonly name: string }): StatefulSet | undefined => {

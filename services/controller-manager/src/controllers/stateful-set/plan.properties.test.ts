@@ -8,9 +8,9 @@ import { isRunningAndReady, isUnavailable } from './status.ts';
 import { claimTemplate, template } from './testing/objects.ts';
 import { describePods, ordinalsOf, World } from './testing/world.ts';
 
-/** What happens to the world: a reconcile, a report of the kubelet, a change by the user, or time. */
+/** An event in the world: a reconcile, a report of the kubelet, a change by the user, or the passing of time. */
 type Happening =
-  /** From a view that is `age` changes old, up to `writes` writes. */
+  /** A reconcile with a view that is `age` changes old and with at most `writes` writes. */
   | { readonly kind: 'reconcile'; readonly age: number; readonly writes: number }
   | { readonly kind: 'report'; readonly ordinal: number; readonly state: 'running' | 'ready' | 'failed' | 'succeeded' }
   | { readonly kind: 'remove'; readonly ordinal: number }
@@ -37,7 +37,7 @@ const spec: fc.Arbitrary<Partial<StatefulSetSpec>> = fc.oneof(
   fc.record({ persistentVolumeClaimRetentionPolicy: fc.record({ whenDeleted: retention, whenScaled: retention }) }),
 );
 
-/** Mostly reconciles and reports; `maxAge` is how old the views may be. */
+/** Events, mostly reconciles and reports. `maxAge` is the highest age of the views. */
 function happenings(maxAge: number): fc.Arbitrary<readonly Happening[]> {
   const state = fc.constantFrom('running', 'ready', 'ready', 'ready', 'failed', 'succeeded' as const);
   const one: fc.Arbitrary<Happening> = fc.oneof(
@@ -82,7 +82,7 @@ function happen(world: World, what: Happening): void {
   }
 }
 
-/** Reconciles from true views, with a kubelet that makes every pod ready, until nothing is left to do. */
+/** Reconciles with current views, and with a kubelet that makes every pod ready, until nothing is left to do. */
 function settle(world: World): void {
   for (let round = 0; round < 200; round++) {
     const planned = world.plan();
@@ -163,7 +163,7 @@ describe('a stateful set', () => {
   });
 });
 
-/** Everything that can be updated is, the status says so, and each pod has its claims. */
+/** Expects that everything that can be updated is updated, that the status says so, and that each pod has its claims. */
 function expectComplete(world: World): void {
   const { set } = world;
   const { update } = historyOf(set, world.observe().revisions);

@@ -8,7 +8,7 @@ import { type ObservedStatefulSet, planStatefulSet } from './plan.ts';
 import { describeAction } from './testing/describe-action.ts';
 import { claimOf, claimTemplate, NOW, podOf, revision, statefulSet, template } from './testing/objects.ts';
 
-/** A row of `plan.cases.json`. Without `revisions`, the set's template is the only one; `current` is the oldest revision. */
+/** A row of `plan.cases.json`. Without `revisions`, the set's template is the only revision. `current` is the oldest revision. */
 interface Case {
   readonly name: string;
   readonly spec?: Partial<StatefulSetSpec>;
@@ -73,7 +73,7 @@ function statusOf(actions: readonly Action[]): StatefulSetStatus | undefined {
   return actions.find((action) => action.kind === 'updateStatus')?.status;
 }
 
-/** What is done but for the status; hashes of new revisions are left out. */
+/** The actions without those on the status. Hashes of new revisions are left out. */
 function linesOf(actions: readonly Action[]): readonly string[] {
   const lines = actions.filter(({ kind }) => kind !== 'updateStatus').map(describeAction);
   return lines.map((line) => line.replace(/web-[bcdfghjklmnpqrstvwxz2456789]{10}\b/, 'web-*'));
@@ -202,7 +202,7 @@ test('a claim is the template, named by the set and the ordinal, with the labels
 test('a template that differs only by defaults of a later release starts no update', () => {
   const full = statefulSet();
   const before = revision(full, 'new', 1);
-  // As a server with more defaults writes the same template.
+  // The same template as written by a server with more defaults.
   const spec = {
     ...template('new').spec,
     containers: [

@@ -124,7 +124,7 @@ describe('an action on a pod', () => {
     await perform({ kind: 'repairPod', pod, repaired, claims });
     expect(store.all(PODS)[0]?.metadata.labels).toEqual({ app: 'b' });
     expect(store.all(PERSISTENT_VOLUME_CLAIMS)[0]?.metadata.ownerReferences).toEqual([controllerReference(SET)]);
-    // Seen before the first repair: refused, and looked at again without an Event.
+    // This view is from before the first repair. The write is refused and tried again without an Event.
     await expect(perform({ kind: 'repairPod', pod, repaired, claims: NONE })).rejects.toMatchObject({
       reason: 'Conflict',
     });

@@ -16,7 +16,7 @@ it('keeps what others say of a pod that it evicts', async () => {
   await client.put(PODS, {
     apiVersion: 'v1',
     kind: 'Pod',
-    // Held, so that what was written before its deletion can be seen.
+    // The finalizer keeps the pod, so that the writes before its deletion can be seen.
     metadata: { ...KEY, finalizers: ['example.org/hold'] },
     spec: { containers: [], nodeName: 'n' },
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
@@ -88,7 +88,7 @@ describe('an eviction that is scheduled', () => {
     expect(told(harness)).toEqual(['TaintManagerEviction: Marking for deletion Pod a/p']);
     const { text } = await metrics.render();
     expect(text).toContain('taint_eviction_controller_pod_deletions_total 1\n');
-    // By its toleration it was due when it was deleted, not when it was first seen.
+    // According to its toleration, the pod was due when it was deleted, and not when it was first seen.
     expect(text).toContain('taint_eviction_controller_pod_deletion_duration_seconds_bucket{le="1"} 1\n');
   });
 

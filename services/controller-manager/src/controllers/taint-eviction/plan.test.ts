@@ -9,9 +9,9 @@ interface Case {
   readonly taints: readonly Taint[];
   readonly deleting?: boolean;
   readonly createdAt?: string;
-  /** As the pod's condition has it. */
+  /** When the pod was bound, as its condition says. */
   readonly boundAt?: string;
-  /** How long ago it was first seen that the pod will be evicted. */
+  /** How long ago the eviction of the pod was scheduled. */
   readonly scheduledForMs?: number;
   readonly want: { readonly actions: readonly string[]; readonly againInMs?: number };
 }
@@ -47,7 +47,7 @@ describe('planning evictions', () => {
     expect(actions.map(({ kind }) => kind)).toEqual(want.actions);
     expect(requeueAt).toBe(want.againInMs === undefined ? undefined : NOW + want.againInMs);
     expect(actions.length === 0 || known !== undefined || hasEvictingTaint(node(taints))).toBe(true);
-    // When that is done there is nothing more to do.
+    // Once the actions are carried out, no more are planned.
     let [after, remembered]: [Pod, ScheduledEviction | undefined] = [one, known];
     for (const action of actions) {
       if (action.kind === 'evict') after = pod(tolerations, DELETING);

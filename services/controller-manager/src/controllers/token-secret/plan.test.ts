@@ -14,7 +14,7 @@ interface SecretCase {
   readonly deleting?: boolean;
   /** The account for which it was filled. */
   readonly uid?: string;
-  /** As text. */
+  /** The data as plain text. */
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +22,7 @@ interface Cases {
   readonly secrets: readonly {
     readonly name: string;
     readonly secret: SecretCase;
-    /** Its UID; there is none when it is missing. */
+    /** The uid of the account. When absent, there is no account. */
     readonly account?: string;
     readonly want: 'nothing' | 'delete' | 'fill, request' | 'fill, keep';
   }[];
@@ -30,7 +30,7 @@ interface Cases {
     readonly name: string;
     readonly gone: SecretCase;
     readonly account?: { readonly uid: string; readonly secrets?: readonly string[] };
-    /** What the account lists after that; nothing is done when it is missing. */
+    /** The Secrets that the account lists afterwards. When absent, nothing is done. */
     readonly want?: readonly string[];
   }[];
 }

@@ -8,7 +8,10 @@ import { planCleanup } from './plan.ts';
 interface Case {
   readonly name: string;
   readonly ttl?: number;
-  /** The condition with which it ended, `ago` seconds ago: a minute when absent, at no known time when null. */
+  /**
+   * The condition with which the Job ended, `ago` seconds ago. When `ago` is absent, it was a minute ago. When it is null, the time is
+   * unknown.
+   */
   readonly end?: string;
   readonly status?: string;
   readonly ago?: number | null;

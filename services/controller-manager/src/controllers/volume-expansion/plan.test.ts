@@ -3,7 +3,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { growsClaim, planExpansionReport } from './plan.ts';
 
-/** What a claim asks for, and what it has. */
+/** The size that a claim requests, and its capacity. */
 type Sizes = readonly [request: string | null, capacity?: string];
 
 interface Cases {
@@ -11,9 +11,9 @@ interface Cases {
     readonly name: string;
     readonly claim: Sizes;
     readonly phase?: string;
-    /** The namespace and UID of the claim that has the volume; there is no volume when it is missing. */
+    /** The namespace and uid of the claim that the volume is bound to. When absent, there is no volume. */
     readonly volumeOf?: string;
-    /** How many reports. */
+    /** The number of reports. */
     readonly want: number;
   }[];
   readonly changes: readonly {
@@ -54,7 +54,7 @@ describe('reports a claim that waits for its volume to grow, here one that', () 
   it.each(CASES.reports)('$name', ({ claim, phase, volumeOf: owner, want }) => {
     const volume = volumeOf(owner);
     expect(planExpansionReport(claimOf(claim, phase), volume)).toEqual({ actions: Array<unknown>(want).fill(WAITS) });
-    // The report writes nothing; with its volume grown the claim has nothing more to wait for.
+    // The report writes nothing. Once its volume has grown, the claim does not wait any more.
     const [request] = claim;
     const grown = claimOf([request, request ?? '0'], phase);
     expect(planExpansionReport(grown, volume)).toEqual({ actions: [] });

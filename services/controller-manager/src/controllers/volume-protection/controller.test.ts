@@ -81,7 +81,7 @@ it('lets a pod that was deleted in the foreground go, with the claim that was ma
   await client.delete(PODS, { namespace: 'a', name: 'p' }, {}, stop.signal);
   await clock.advance(1000);
   expect([pods().length, claims()[0]?.metadata.deletionTimestamp !== undefined]).toEqual([1, true]);
-  // Its containers are gone: the agent deletes the pod without a grace period.
+  // Its containers are gone, so the agent deletes the pod without a grace period.
   const [leaving = pod] = pods();
   const ended = { ...leaving, metadata: { ...leaving.metadata, deletionGracePeriodSeconds: 0 } };
   await client.update(PODS, ended, stop.signal);

@@ -31,9 +31,9 @@ interface Case {
   readonly name: string;
   readonly deleting?: boolean;
   readonly used?: boolean;
-  /** `own` is the mark. */
+  /** `own` stands for the controller's finalizer. */
   readonly finalizers: readonly string[];
-  /** The finalizers that are written; nothing is when absent. */
+  /** The finalizers that are written. When absent, nothing is written. */
   readonly want?: readonly string[];
 }
 

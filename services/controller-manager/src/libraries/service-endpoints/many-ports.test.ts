@@ -5,7 +5,7 @@ import { groupMirror, planMirror } from '../../controllers/endpoint-slice-mirror
 import { planSlices } from '../../controllers/endpoint-slice/plan.ts';
 import { planEndpoints } from '../../controllers/endpoints/plan.ts';
 
-/** Ports that count how often one of them is looked at. */
+/** Ports that count how often one of them is read. */
 function countedPorts(count: number): {
   readonly list: { name: string; port: number }[];
   readonly looks: () => number;
@@ -23,7 +23,7 @@ function countedPorts(count: number): {
 
 const PODS = 300;
 const PORTS = 200;
-/** Each port is sorted, compared and printed a few times; once for each pod would be 300. */
+/** The most reads that are allowed. Each port is sorted, compared and printed a few times. Once for each pod would mean 300 times. */
 const MOST = 20 * PORTS;
 const pods = Array.from({ length: PODS }, (_, i) => sketchPod({ name: `p${i}`, ip: `10.0.${i >> 8}.${i & 255}` }));
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sortEndpointPorts } from './service-ports.ts';
 
-/** FNV-1a of 128 bits, as it is defined. */
+/** FNV-1a with 128 bits, implemented directly from its definition. */
 function fnv1a(text: string): bigint {
   let hash = 0x6c62272e07bb014262b821756295c58dn;
   for (const byte of new TextEncoder().encode(text))

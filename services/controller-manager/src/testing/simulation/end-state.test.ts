@@ -5,7 +5,7 @@ import { World } from './world.ts';
 
 type Step = readonly [resource: Resource, name: string, content: object | undefined];
 
-/** The end of a world in which these objects are put one after the other; undefined removes one. */
+/** The end state of a world into which these objects are put one after the other. `undefined` removes an object. */
 function endOf(steps: readonly Step[]): readonly string[] {
   const world = new World();
   const endState = followEndState(world);

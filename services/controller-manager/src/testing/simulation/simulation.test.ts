@@ -10,13 +10,13 @@ import { simulate } from './simulate.ts';
 import { nameOfKind } from './simulated-kind.ts';
 import { SIMULATED_KINDS } from './simulated-kinds.ts';
 
-/** As many as fit into half a minute of an idle machine; `npm run simulate` runs a thousand. */
+/** As many seeds as run within half a minute on an idle machine. `npm run simulate` runs a thousand. */
 const SEEDS = Array.from({ length: 15 }, (_, index) => index + 1);
 const TIMEOUT_MS = 900_000;
 const HOUR_MS = 3_600_000;
 const READS = /^(get|list|watch) /;
 
-/** Runs the whole garbage collection of V8. */
+/** Runs a full garbage collection in V8. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -49,7 +49,7 @@ describe('all controllers on a simulated cluster', () => {
       },
     });
     expect(objects.length).toBeGreaterThan(0);
-    // Promises of what was stopped settle in the next turns.
+    // The promises of stopped work settle in the next turns of the event loop.
     for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
     collectGarbage();
     expect(objects.filter((object) => object.deref() !== undefined)).toEqual([]);
@@ -82,13 +82,16 @@ describe('all controllers on a simulated cluster', () => {
     expect(violations).toEqual([]);
     expect(writes.atRest).toEqual([]);
     expect(new Set(requestsAtRest.filter((request) => !READS.test(request)))).toEqual(new Set(['update leases']));
-    // These two act on what is deleted.
+    // These two controllers act only on deletions.
     const silent = SIMULATED_KINDS.flatMap(({ controllers }) => controllers).filter((name) => !writes.before.has(name));
     expect(new Set(silent)).toEqual(new Set(['claim-protection', 'garbage-collector']));
   });
 });
 
-/** One object of each kind, in one namespace; the dice of a seed decide what they are. After two minutes each comes to rest. */
+/**
+ * One object of each kind, in one namespace. The dice of the seed decide what the objects are like. After two minutes each object is at
+ * rest.
+ */
 function oneOfEach(): readonly Step[] {
   const dice = createDice(1, 'one of each');
   const made = SIMULATED_KINDS.map((of) => {

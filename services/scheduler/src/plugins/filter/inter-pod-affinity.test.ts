@@ -50,7 +50,7 @@ function decide({ nodes = NODES, placed = [] }: World, waiting: readonly Pod[], 
   return planAssignments(snapshot, waiting.map(createPodInfo), seed);
 }
 
-/** The nodes that the filter allows, each alone looked at. */
+/** The nodes that the filter allows, each checked separately. */
 function allowed(waiting: Pod, placed: readonly Pod[] = [], nodes = NODES): readonly string[] {
   const only = (node: Node) =>
     nodes.map((one) => (one === node ? one : { ...one, spec: { ...one.spec, unschedulable: true } }));
@@ -264,7 +264,7 @@ describe('a term selects pods of', () => {
     };
     const refuses = (one: Pod) => !allowed(waiting, [one]).includes('a1');
     expect([own, blue, red].filter(refuses)).toEqual(selected);
-    // The same by the terms of the pod that has a node.
+    // The same, with the terms on the pod that has a node.
     const inNamespace = (one: Pod) => pod('p', { app: 'p', namespace: one.metadata.namespace ?? '' });
     const isRefused = (one: Pod) => !allowed(inNamespace(one), [fromOther(own)]).includes('a1');
     expect([own, blue, red].filter(isRefused)).toEqual(selected);

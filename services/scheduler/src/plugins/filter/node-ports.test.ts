@@ -4,7 +4,7 @@ import { createPodInfo } from '../../framework/pod-info.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
 import { nodePorts } from './node-ports.ts';
 
-/** `PROTOCOL/HOST IP/PORT`. */
+/** Each text is `PROTOCOL/HOST IP/PORT`. */
 const portsOf = (texts: readonly string[]): ContainerPort[] =>
   texts.map((text) => {
     const [protocol = '', hostIP = '', port = ''] = text.split('/');

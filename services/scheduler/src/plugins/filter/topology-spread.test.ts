@@ -127,7 +127,7 @@ describe('nodes for a pod with constraints that say DoNotSchedule', () => {
 
   it('the first constraint that does not hold gives the reason', () => {
     expect(reasons(waiting([zone(), spreadBy('rack')]), web('a1'))).toMatchObject({ a1: UNLABELLED, b1: UNLABELLED });
-    // Nodes without one of the labels make no domain of the others.
+    // Nodes that lack one of the labels form no domain for the others.
     const both = reasons(waiting([zone(), spreadBy('disk')]), web('a2', 'a2', 'b1'));
     expect(both).toMatchObject({ a1: [], a2: UNLABELLED, b1: UNEVEN });
   });
@@ -184,7 +184,7 @@ it('refuses a pod with more constraints than are counted', () => {
   const [decision] = planAssignments(exampleSnapshot(NODES), [createPodInfo(waiting(constraints))], 1);
   const message = expect.stringContaining('pod has 101 topology spread constraints, more than 100') as string;
   expect(decision).toMatchObject({ kind: 'refuse', message });
-  // Nor does one that is nominated to a node, to which alone it is compared.
+  // The same holds for a pod that is nominated to a node and compared only with that node.
   const nominated = { ...waiting(constraints), status: { nominatedNodeName: 'a1' } };
   const [again] = planAssignments(exampleSnapshot(NODES, [nominated]), [createPodInfo(nominated)], 1);
   expect(again).toMatchObject({ kind: 'refuse', message });

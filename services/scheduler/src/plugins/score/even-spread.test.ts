@@ -17,11 +17,11 @@ const NODES = [
 const anyway = (key: string, more: Partial<TopologySpreadConstraint> = {}) =>
   spreadBy(key, { whenUnsatisfiable: 'ScheduleAnyway', ...more });
 
-// By scoring.go of Kubernetes 1.36: the sum of count * log(domains + 2) + maxSkew - 1, turned round and scaled to 100.
+// The formula of scoring.go in Kubernetes 1.36: the sum of count * log(domains + 2) + maxSkew - 1, inverted and scaled to 100.
 it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[], readonly number[]]>([
-  // Sums 3, 3 and 1: 1.386 is the logarithm of two zones and two.
+  // The sums are 3, 3 and 1. 1.386 is log(2 + 2), for two zones.
   ['zones', [anyway('zone')], ['a1', 'a2', 'b1'], [33, 33, 100, 0]],
-  // Sums 2, 0 and 2: 1.609 is the logarithm of three nodes and two.
+  // The sums are 2, 0 and 2. 1.609 is log(3 + 2), for three nodes.
   ['nodes', [anyway(HOSTNAME_LABEL)], ['a1', 'b1'], [0, 100, 0, 0]],
   ['zones and nodes', [anyway('zone'), anyway(HOSTNAME_LABEL)], ['a1'], [0, 66, 100, 0]],
   ['a larger skew lessens differences', [anyway('zone', { maxSkew: 5 })], ['a1', 'a2', 'b1'], [71, 71, 100, 0]],
@@ -35,6 +35,6 @@ it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[]
   const waiting = examplePod('p', { labels, owner: 'rs', spec: { topologySpreadConstraints: [...constraints] } });
   const info = new SpreadCounts(new CountedNodes(nodes)).withSpreading(createPodInfo(waiting));
   expect(evenSpread.score(info, nodes)).toEqual(expected);
-  // It has constraints of its own.
+  // The pod has constraints of its own, so the owner does not matter.
   expect(spreadByOwner.score(info, nodes)).toEqual([100, 100, 100, 100]);
 });

@@ -27,7 +27,7 @@ function scores(waiting: Pod, placed: readonly Pod[]): readonly number[] {
   return preferNeighbours.score(known, snapshot.nodes);
 }
 
-/** Of a1, a2, b1, c1 and the node without labels. */
+/** The scores of a1, a2, b1, c1 and the node without labels. */
 describe('scores by neighbours', () => {
   it.each<readonly [string, Pod, readonly Pod[], readonly number[]]>([
     ['are 0 where no term concerns the pod', pod('p', 'p'), [pod('x', 'x', 'a1')], [0, 0, 0, 0, 0]],
