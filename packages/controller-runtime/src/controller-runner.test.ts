@@ -101,7 +101,7 @@ it.each([
     });
     await clock.advance(100);
     await client.put(CONFIG_MAPS, configMap);
-    // Beyond Kubernetes' ExpectationsTimeout.
+    // This is longer than Kubernetes' ExpectationsTimeout.
     await clock.advance(301_000);
     expect(seen).toHaveLength(count);
   },

@@ -14,7 +14,7 @@ const TERM = { electionKey: '/gantry/elections/kube-test', epoch: 0, incarnation
 it('a leader whose work has failed shows itself as the leader no more, and has ended when its last write has', async () => {
   const clock = new ManualClock();
   const server = new FakeObjectClient(clock);
-  /** A write of the Lease that is under way. */
+  /** Writes of the Lease wait for this after ten seconds. */
   const held = Promise.withResolvers<void>();
   const client = createObjectClient({
     get: server.get.bind(server),

@@ -12,8 +12,8 @@ import { type JsonObject, type KubeObject, type Pod, type Service, StatusError, 
 import { findResource } from './registry.ts';
 
 /**
- * Recorded create requests to a Kubernetes API server, run through defaults, strategies and rules alone; code below stands in for admission
- * and allocation. The integration tests replay the same requests against the whole server.
+ * Recorded create requests to a Kubernetes API server. They run only through defaults, strategies and rules. The code below stands in for
+ * admission and allocation. The integration tests replay the same requests against the whole server.
  */
 interface Answer {
   readonly code: number;

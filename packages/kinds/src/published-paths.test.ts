@@ -15,7 +15,7 @@ const definitions = [...resources, widgets];
 const served = verbsByPath(definitions.filter((definition) => !isOurs(definition)));
 const ours = verbsByPath(definitions.filter(isOurs));
 
-/** `v1 pods` and `v1 pods/status` to verbs. */
+/** Maps `v1 pods` and `v1 pods/status` to their verbs. */
 function verbsByPath(of: readonly ResourceDefinition[]): ReadonlyMap<string, readonly string[]> {
   return new Map(
     of.flatMap((definition) => {

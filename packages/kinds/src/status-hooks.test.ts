@@ -6,7 +6,10 @@ import { resources } from './registry.ts';
 import { widgets } from './testing/example-kind.ts';
 import { randomObject } from './testing/random-object.ts';
 
-/** Checks on random pairs of objects what the hooks of every kind with a status subresource keep separate. */
+/**
+ * The number of random pairs of objects for each kind. The tests check which parts the hooks of kinds with a status subresource keep
+ * separate.
+ */
 const RUNS = 40;
 const CONTEXT = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} }, warn: () => undefined };
 

@@ -31,7 +31,7 @@ describe('starts', () => {
 
   it('begin in each round what fits it, in the order in which it came', async () => {
     const { starts, begun, begin, now } = setUp(4);
-    // Each in its own callback, as requests are read.
+    // Each start is in a callback of its own, as when requests are read.
     for (let n = 0; n < 40; n++) {
       starts.run(ANY, begin(n));
       await Promise.resolve()
@@ -91,7 +91,9 @@ describe('starts', () => {
 });
 
 describe('sources', () => {
-  /** Starts whose round has no time left. `wait` adds work of a source; `rest` returns the sources in the order in which they begin. */
+  /**
+   * Starts with a round that has no time left. `wait` adds work from a source. `rest` returns the sources in the order in which they begin.
+   */
   async function crowd(limits?: WaitingLimits) {
     const { starts, begin } = setUp(20, limits);
     starts.run(ANY, begin(0));

@@ -1,13 +1,14 @@
 /**
- * The controller-manager: Kubernetes' control loops, which make the state of objects match what their specs ask for.
+ * The controller-manager: Kubernetes' control loops, which bring the state of objects in line with their specs.
  *
- * - `controllers/`: a folder for each; `plan.ts` decides without a side effect, `controller.ts` and `*.shell.ts` read and write
- * - `registry.ts`: the list of all of them, and what they are built from
- * - `metrics.ts`, `meters.ts`: what they report
+ * - `controllers/`: a folder for each controller; `plan.ts` decides without side effects, `controller.ts` and `*.shell.ts` read and write
+ * - `registry.ts`: the list of all controllers, and the parts that they are built from
+ * - `metrics.ts`, `meters.ts`: the metrics of the controllers
  * - `run-controller-manager.ts`: the election, the caches, the certificates
  * - `testing/`: a harness for one controller, and the simulation of a cluster for all of them
  *
- * Two run; one leads, the other keeps its caches warm. Each write carries the leader's term, and etcd refuses that of a former leader.
+ * Two controller-managers run. One leads, and the other only keeps its caches up to date. Each write carries the leader's term, and etcd
+ * refuses writes of a former leader.
  */
 import { runMain } from '@gantry/service';
 import { readControllerManagerConfig } from './config.ts';

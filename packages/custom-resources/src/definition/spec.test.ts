@@ -103,7 +103,7 @@ it('looks at each version as often for many versions as for few', () => {
 });
 
 describe('rules that defaults are validated by', () => {
-  // Each evaluation costs some 500,000.
+  // Each evaluation costs about 500,000.
   const rule = 'lists.range(300).all(x, lists.range(300).all(y, x + y >= 0))';
   const withDefaults = (size: number) => {
     const property = { type: 'object', default: {}, 'x-kubernetes-validations': [{ rule }] };

@@ -102,7 +102,7 @@ describe('rules of custom resources', () => {
       const object = { m: new Proxy({ b: '1', c: '2' }, { ownKeys }), o: { a: '1', b: '2' } };
       const compiled = compileSchemaRules(schema);
       expect(errorsOf(compiled?.validate(object as never, undefined))).toEqual([]);
-      // Once for the rules, and once for the traversal of the object by the schema.
+      // It is asked once for the rules, and once when the schema traverses the object.
       expect(asked).toBeLessThanOrEqual(2);
     },
   );

@@ -7,7 +7,7 @@ import { type KubeObject, apiVersionOf, cloneJson } from '@gantry/objects';
 
 const RUNS = 25;
 
-// Schemas in a CustomResourceDefinition have values of several forms, which random values do not match.
+// CustomResourceDefinition is left out: its schemas have values of several forms, which random values do not match.
 const kinds = [...resources, widgets]
   .filter(({ kind }) => kind !== 'CustomResourceDefinition')
   .map((definition) => [`${apiVersionOf(definition)} ${definition.kind}`, definition] as const);
@@ -24,7 +24,7 @@ describe('JSON to protobuf and back', () => {
   });
 });
 
-// They have no protobuf form: between client, server and store they are JSON.
+// Our own kinds have no protobuf encoding: client, server and store use JSON.
 describe('JSON of our own kinds', () => {
   it.each(ours)('loses nothing of %s, and stays as it was read', (_, definition) => {
     const read = (object: KubeObject): KubeObject => {

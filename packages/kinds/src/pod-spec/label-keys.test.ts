@@ -39,7 +39,7 @@ it("writes the values of a new pod's labels into its selectors", () => {
     { key: 'tenant', operator: 'NotIn', values: ['t'] },
   ]);
   expect(terms?.[1]?.labelSelector).toBeUndefined();
-  // The selector has asked for it already.
+  // The selector contains the key already.
   expect(validateLabelKeys(terms?.[0] ?? {}, 'p')).toMatchObject([
     { field: 'p[0]', detail: 'exists in both matchLabelKeys and labelSelector' },
   ]);

@@ -6,13 +6,16 @@ import { type Action, planJob } from '../controllers/job/plan.ts';
 import { isActive } from '../libraries/pods/pod-state.ts';
 import { podStatus } from './job-objects.ts';
 
-/** What happens to a Job's pods, to the view of its controller, and to the controller. Numbers choose among what there is. */
+/**
+ * An event for a Job's pods, for the controller's view, or for the controller itself. Numbers select one of the existing pods or states.
+ */
 export type JobEvent =
   | { readonly kind: 'run' | 'succeed' | 'fail' | 'delete' | 'vanish'; readonly pod: number }
   | { readonly kind: 'wait'; readonly seconds: number }
   /**
-   * A look at states up to `stale` changes old, cut off after `writes` actions. Of the last one the response may be `lost`: it is
-   * carried out, and the controller does not know it. Creations are not: a second one would follow, as in Kubernetes.
+   * A reconcile that sees states up to `stale` changes old and ends after `writes` actions. The response to the last action may be
+   * `lost`: it is carried out, but the controller does not know that. This does not apply to creations, since the controller would
+   * create a second pod, as in Kubernetes.
    */
   | { readonly kind: 'look'; readonly stale: readonly number[]; readonly writes: number; readonly lost: boolean }
   | { readonly kind: 'failover' };
