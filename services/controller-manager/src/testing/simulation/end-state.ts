@@ -134,12 +134,18 @@ function revisionOf({ metadata }: KubeObject): number {
   return Number(metadata.annotations?.[REVISION] ?? 0);
 }
 
-/** A Job names each pod that it is about to count; with `TerminatingOrFailed` also one that is being deleted and still runs. */
+/**
+ * The uids of the failed pods that a Job is about to count. With `TerminatingOrFailed` they include pods that are being deleted and still
+ * run.
+ */
 function countedAsFailed(job: Job | undefined): readonly string[] {
   return job?.status?.uncountedTerminatedPods?.failed ?? [];
 }
 
-/** Whether a Job's pod lost its finalizer before it ended. A Job releases so what it no longer counts, before it deletes it. */
+/**
+ * Whether a Job's pod lost its finalizer before it ended. That is how a Job releases a pod that it does not count any more, just before it
+ * deletes the pod.
+ */
 function isRelease(change: Change): boolean {
   if (!isOf(change, PODS) || change.object === undefined) return false;
   const { metadata, status }: Pod = change.object;
