@@ -100,6 +100,16 @@ export interface AdmissionReader {
 /**
  * One admission check. `mutate` runs before the strategy of the kind prepares the object, and must be idempotent. `validate` runs after
  * the validation of the kind. Both throw a StatusError to reject the request.
+ *
+ * @example
+ * const ownerLabel: AdmissionCheck = {
+ *   name: 'OwnerLabel',
+ *   validate: (request) => {
+ *     if (request.operation !== 'create' || !isCore(request, 'configmaps')) return;
+ *     if (request.object.metadata.labels?.['owner'] === undefined)
+ *       throw refuse(request, 'the label owner is missing');
+ *   },
+ * };
  */
 export interface AdmissionCheck {
   readonly name: string;
