@@ -48,7 +48,20 @@ export interface VolumeType {
   readonly sync: (volume: Volume, target: VolumeTarget, context: VolumeContext, signal: AbortSignal) => Promise<void>;
 }
 
-/** Defines a volume type whose `sync` receives its own field of the volume. */
+/**
+ * Defines a volume type whose `sync` receives its own field of the volume.
+ *
+ * @example
+ * // A folder with one file that contains the name of the pod.
+ * const noteVolume = defineVolumeType(
+ *   'emptyDir',
+ *   { access: 'read-only', storage: 'disk' },
+ *   async (source, { folder }, { pod }, signal) => {
+ *     await mkdir(folder, { recursive: true });
+ *     await writeFile(join(folder, 'pod'), pod.metadata.name ?? '', { signal });
+ *   },
+ * );
+ */
 export function defineVolumeType<Field extends VolumeField>(
   field: Field,
   { access, storage }: Pick<VolumeType, 'access' | 'storage'>,
