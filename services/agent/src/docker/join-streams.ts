@@ -7,6 +7,14 @@ import { written } from './written.ts';
 /** Attempts to set a size: the engine refuses it until the process has begun. */
 const RESIZE = { times: 10, everyMs: 20 };
 
+/** The engine sends up to this much at once. */
+const PIECE_BYTES = 32 * 1024;
+/**
+ * The pause after a read of bulk data, in which more data arrives. Without it, each piece passes alone through all processes up to the client:
+ * a gigabyte then costs the agent 4.3 s of CPU instead of 1.8 s, and the API server 3.5 s instead of 2.0 s.
+ */
+const GATHER_MS = 1;
+
 interface Joined extends ProcessInput {
   readonly terminal: 'none' | 'tty';
   readonly resize: (size: TerminalSize) => Promise<unknown>;
@@ -28,11 +36,20 @@ export async function* joinStreams(socket: Duplex, joined: Joined): AsyncIterabl
   if (stdin !== undefined) send(socket, stdin, ended.signal).catch(fail);
   if (sizes !== undefined && terminal === 'tty') showSizes(joined, sizes, ended.signal).catch(fail);
   try {
-    if (terminal === 'none') yield* outputParts(socket as AsyncIterable<Uint8Array>);
-    else for await (const data of socket as AsyncIterable<Uint8Array>) yield { kind: 'stdout', data };
+    const chunks = gathered(socket, joined.clock, ended.signal);
+    if (terminal === 'none') yield* outputParts(chunks);
+    else for await (const data of chunks) yield { kind: 'stdout', data };
   } finally {
     ended.abort();
     socket.destroy();
+  }
+}
+
+/** The chunks of a connection, with a pause after a chunk of bulk data. */
+async function* gathered(socket: Duplex, clock: Clock, ended: AbortSignal): AsyncIterable<Uint8Array> {
+  for await (const chunk of socket as AsyncIterable<Uint8Array>) {
+    yield chunk;
+    if (chunk.length >= PIECE_BYTES) await pause(clock, GATHER_MS, ended);
   }
 }
 
