@@ -90,12 +90,10 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
 /** Accepts connections within the limits. */
 function listenerOf(server: Server, peers: Peers, { tls, http, starts }: ServerOptions): NetServer {
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const accept =
-    tls === 'insecure'
-      ? (socket: Socket) => injector.injectConnection(socket)
-      : tlsListener(tls, { injector, peers, http });
+  const secure = tls === 'insecure' ? undefined : tlsListener(tls, { injector, peers, http });
+  const accept = (socket: Socket) => (secure === undefined ? injector.injectConnection(socket) : secure.accept(socket));
   const places = new Places(CONNECTION_LIMITS);
-  return createServer({ noDelay: true }, (socket: Socket) => {
+  const listener = createServer({ noDelay: true }, (socket: Socket) => {
     const place = places.take(socket.remoteAddress ?? '');
     if (place === undefined) {
       socket.destroy();
@@ -110,6 +108,7 @@ function listenerOf(server: Server, peers: Peers, { tls, http, starts }: ServerO
       if (!isAccepted) socket.destroy();
     });
   });
+  return listener.once('close', () => secure?.[Symbol.dispose]());
 }
 
 interface Protocols {
@@ -118,8 +117,12 @@ interface Protocols {
   readonly http: GrpcServerOptions['http'];
 }
 
+interface TlsListener extends Disposable {
+  accept(socket: Socket): void;
+}
+
 /** Starts TLS on connections. Clients that speak only HTTP/2, such as gRPC clients, must have a certificate of the authority. */
-function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): (socket: Socket) => void {
+function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): TlsListener {
   const server = createTlsServer({
     ...tls.current(),
     requestCert: true,
@@ -134,15 +137,14 @@ function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): (soc
     // The client may disconnect at any time.
     socket.on('error', () => socket.destroy());
     if (socket.alpnProtocol !== 'h2' && http !== undefined) http(socket);
-    else if (socket.authorized && socket.alpnProtocol === 'h2') {
-      peers.connected(socket);
+    else if (socket.authorized && socket.alpnProtocol === 'h2' && peers.connected(socket)) {
       injector.injectConnection(socket);
     } else socket.destroy();
   });
   // Node.js closes the connection.
   server.on('tlsClientError', () => undefined);
-  tls.subscribe((material) => server.setSecureContext(material));
-  return (socket) => void server.emit('connection', socket);
+  const unsubscribe = tls.subscribe((material) => server.setSecureContext(material));
+  return { accept: (socket) => void server.emit('connection', socket), [Symbol.dispose]: unsubscribe };
 }
 
 function listen(listener: NetServer, options: GrpcServerOptions, signal: AbortSignal): Promise<void> {

@@ -33,18 +33,21 @@ export class Peers {
     this.#trust = tls === 'insecure' ? undefined : new PeerTrust(tls, clock);
   }
 
-  /** Adds a connection whose client certificate TLS has verified. */
-  connected(socket: TLSSocket): void {
-    const certificate = socket.getPeerCertificate();
+  /**
+   * Adds a connection whose client certificate TLS has verified. Returns false if it must be closed: calls show only the address and port of
+   * their client, so a second connection from these, to another address of this server, could take over the identity of the first.
+   */
+  connected(socket: TLSSocket): boolean {
     const address = `${socket.remoteAddress}:${socket.remotePort}`;
-    if (this.#trust === undefined) return;
-    const trusted = this.#trust.accept(certificate);
+    if (this.#trust === undefined || socket.remoteAddress === undefined || this.#byAddress.has(address)) return false;
+    const certificate = socket.getPeerCertificate();
     this.#byAddress.set(address, {
       identity: identityOfCertificate(certificate),
-      certificate: trusted,
+      certificate: this.#trust.accept(certificate),
       streams: new Set(),
     });
     socket.once('close', () => this.#byAddress.delete(address));
+    return true;
   }
 
   /** The caller: undefined without TLS, 'ended' when the certificate is no longer valid. */

@@ -98,10 +98,13 @@ export class PodStreams {
   }
 }
 
-/** Sends an error response; rethrows errors that are not refusals. */
-function refuse({ res }: StreamRequest, error: unknown): void {
+/** Sends an error response. Closes the connection and rethrows errors that are not refusals: the protocol may have changed already. */
+function refuse({ res, upgrade }: StreamRequest, error: unknown): void {
   const code = codeOf(error);
-  if (code === undefined) throw error;
+  if (code === undefined) {
+    upgrade.socket.destroy();
+    throw error;
+  }
   if (error instanceof NegotiationError && error.accepted.length > 0) {
     res.setHeader('x-accepted-stream-protocol-versions', [...error.accepted]);
   }

@@ -35,6 +35,17 @@ export function openAgent(
   });
 }
 
+/** Interval of pings on an idle connection, and the timeout of their responses. */
+export interface Keepalive {
+  readonly everyMs: number;
+  readonly patienceMs: number;
+}
+
+/** The options of a channel that finds a frozen or unreachable agent. */
+export function keepaliveOptions({ everyMs, patienceMs }: Keepalive): ClientOptions {
+  return { 'grpc.keepalive_time_ms': everyMs, 'grpc.keepalive_timeout_ms': patienceMs };
+}
+
 /** The HTTPS endpoints of an agent, over mutual TLS. */
 export function agentBackend(tls: TlsSource, { node, host }: AgentAddress, port: number): Backend {
   const { ca, key, cert } = tls.current();

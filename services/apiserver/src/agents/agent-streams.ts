@@ -1,13 +1,21 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import type { Clock } from '@gantry/base';
+import { type Clock, onAbort } from '@gantry/base';
 import { type StreamStart, StreamStartSchema, type StreamTicket } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
 import { type Client, type ClientReadableStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import type { Backend } from '../http/backend.ts';
-import { AGENT_PORT, type AgentAddress, agentConnected, agentBackend, openAgent } from './agent-connection.ts';
+import {
+  AGENT_PORT,
+  type AgentAddress,
+  agentBackend,
+  agentConnected,
+  type Keepalive,
+  keepaliveOptions,
+  openAgent,
+} from './agent-connection.ts';
 
-/** A stream of one request that an agent has accepted. Disposal makes the agent end it. */
-export interface AcceptedStream extends Disposable {
+/** A stream on an agent, for one request. Disposal makes the agent end it. */
+export interface OpenStream extends Disposable {
   /** The backend to which the client's request is forwarded. */
   readonly backend: Backend;
   readonly path: string;
@@ -17,8 +25,15 @@ export interface AcceptedStream extends Disposable {
 
 /** Opens streams on agents. */
 export interface AgentStreams {
-  /** Rejects with AgentRefusedError when the agent rejects the stream, and with StatusError when the agent is unreachable. */
-  open(agent: AgentAddress, start: MessageInitShape<typeof StreamStartSchema>): Promise<AcceptedStream>;
+  /**
+   * Rejects with StreamRefusedError when the agent rejects the stream or `signal` is aborted before, and with StatusError when the agent is
+   * unreachable.
+   */
+  open(
+    agent: AgentAddress,
+    start: MessageInitShape<typeof StreamStartSchema>,
+    signal: AbortSignal,
+  ): Promise<OpenStream>;
 }
 
 type StreamClient = Client & {
@@ -29,17 +44,23 @@ const CONNECT_MS = 5000;
 /** Maximum size of a message of the agent. */
 const MAX_MESSAGE_BYTES = 4096;
 /** Without pings, streams of a frozen or unreachable agent would last forever. */
-const KEEPALIVE = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 5000 };
+const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
 
 /** Opens streams over mutual TLS. The certificate of an agent must have the name of its node. */
-export function createAgentStreams(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentStreams {
+export function createAgentStreams(
+  tls: TlsSource,
+  clock: Clock,
+  port: number = AGENT_PORT,
+  keepalive: Keepalive = KEEPALIVE,
+): AgentStreams {
   return {
-    open: async (agent, start) => {
-      const options = { port, maxMessageBytes: MAX_MESSAGE_BYTES, channel: KEEPALIVE };
+    open: async (agent, start, signal) => {
+      const options = { port, maxMessageBytes: MAX_MESSAGE_BYTES, channel: keepaliveOptions(keepalive) };
       const client = openAgent(tls, agent, options) as StreamClient;
       try {
         await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
         const call = client.openStream(create(StreamStartSchema, start), new Metadata());
+        using _ = onAbort(signal, () => call.cancel());
         const { ticket, lost } = await begin(call);
         const dispose = () => {
           call.cancel();
@@ -65,13 +86,13 @@ function begin(
       // CANCELLED means that this process has ended the call itself.
       if (error.code !== status.CANCELLED) lost.abort(error);
     });
-    call.once('end', () => reject(new AgentRefusedError(500, 'the agent has not started the stream')));
+    call.once('end', () => reject(new StreamRefusedError(500, 'the agent has not started the stream')));
   });
 }
 
-/** An agent has rejected a stream. The message is for the client. */
-export class AgentRefusedError extends Error {
-  override readonly name = 'AgentRefusedError';
+/** A stream is refused, by the agent or before it is opened. The message is for the client. */
+export class StreamRefusedError extends Error {
+  override readonly name = 'StreamRefusedError';
   /** The HTTP status code. */
   readonly code: number;
 
@@ -82,11 +103,11 @@ export class AgentRefusedError extends Error {
 }
 
 /** Converts a gRPC error of an agent. Its metadata may contain a Status. */
-function toRefusal({ metadata, code: grpcCode, details }: ServiceError): AgentRefusedError {
+function toRefusal({ metadata, code: grpcCode, details }: ServiceError): StreamRefusedError {
   const { code = 500, message = `${status[grpcCode] ?? grpcCode}: ${details}` } = parseStatus(
     metadata?.get('gantry-status-bin')[0],
   );
-  return new AgentRefusedError(code, message);
+  return new StreamRefusedError(code, message);
 }
 
 function parseStatus(carried: unknown): { readonly code?: number; readonly message?: string } {

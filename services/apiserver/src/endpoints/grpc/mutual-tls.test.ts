@@ -94,3 +94,42 @@ it.each([
   await running;
   await server.close?.();
 });
+
+it('closes a second connection from the same address and port, to another address of the server', async () => {
+  const pki = await createTestPki(systemClock.now());
+  const listening = Promise.withResolvers<number>();
+  const server = grpcServer({
+    tls: fixedTls(await pki.issue('server', [], ['apiserver'])),
+    address: '0.0.0.0:0',
+    services: [],
+    clock: systemClock,
+    activities: new Activities(systemClock),
+    logger: silentLogger,
+    toGrpcError: () => expect.unreachable(),
+    onListening: listening.resolve,
+  });
+  const stop = new AbortController();
+  const running = server.run(stop.signal);
+  const port = await listening.promise;
+  const open = async (host: string, user: string, localPort?: number) => {
+    const { ca, cert, key } = await pki.issue(user, []);
+    const local = { localAddress: '127.0.0.1', ...(localPort === undefined ? {} : { localPort }) };
+    const options = { host, port, servername: 'apiserver', ALPNProtocols: ['h2'], ca, cert, key, ...local };
+    const socket = connect(options);
+    socket.once('secureConnect', () => socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
+    socket.on('error', () => undefined);
+    const state = await new Promise<string>((resolve) => {
+      socket.once('close', () => resolve('closed'));
+      socket.once('data', () => resolve('open'));
+    });
+    return { socket, state, localPort: socket.localPort };
+  };
+  const first = await open('127.0.0.1', 'first');
+  expect(first.state).toBe('open');
+  const second = await open('127.0.0.2', 'second', first.localPort);
+  expect(second.state).toBe('closed');
+  first.socket.destroy();
+  stop.abort();
+  await running;
+  await server.close?.();
+});

@@ -1,4 +1,3 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { systemClock, untilAborted } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
@@ -7,6 +6,7 @@ import type { GrpcCall, GrpcService } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentServer, startAgentServer } from '../../testing/agent-server.ts';
+import { type Relay, startRelay } from '../../testing/relay.ts';
 import { type AgentLogs, createAgentLogs, type LogRequest } from './agent-logs.ts';
 
 /** Resolves when the call of an "endless" log was cancelled at the agent. */
@@ -45,7 +45,7 @@ const agent: GrpcService = {
 
 let logs: AgentLogs;
 let throughRelay: AgentLogs;
-let relay: Awaited<ReturnType<typeof startRelay>>;
+let relay: Relay;
 let server: AgentServer;
 
 beforeAll(async () => {
@@ -60,30 +60,6 @@ afterAll(async () => {
   relay.close();
   await server[Symbol.asyncDispose]();
 });
-
-/** A relay that forwards bytes to `port` and back until it is frozen. */
-async function startRelay(port: number) {
-  const sockets: Socket[] = [];
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    for (const socket of [near, far]) {
-      socket.on('error', () => socket.destroy());
-      sockets.push(socket);
-    }
-    near.pipe(far).pipe(near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    freeze: () => {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
-}
 
 function requestFor(container: string): LogRequest {
   return {

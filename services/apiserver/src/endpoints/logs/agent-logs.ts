@@ -4,7 +4,14 @@ import { type ContainerLogsRequest, ContainerLogsRequestSchema, type LogChunk } 
 import type { TlsSource } from '@gantry/tls';
 import { type Client, type ClientReadableStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { type Status, StatusError } from '@gantry/objects';
-import { AGENT_PORT, type AgentAddress, agentConnected, openAgent } from '../../agents/agent-connection.ts';
+import {
+  AGENT_PORT,
+  type AgentAddress,
+  agentConnected,
+  openAgent,
+  type Keepalive,
+  keepaliveOptions,
+} from '../../agents/agent-connection.ts';
 
 /** Reads logs from agents. */
 export interface AgentLogs {
@@ -13,12 +20,6 @@ export interface AgentLogs {
    * with StatusError only. `signal` cancels it.
    */
   read(agent: AgentAddress, request: LogRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
-}
-
-/** Interval of pings on an idle connection, and the timeout of their responses. */
-interface Keepalive {
-  readonly everyMs: number;
-  readonly patienceMs: number;
 }
 
 /** ContainerLogsRequest without the fields of the generated type. */
@@ -45,10 +46,7 @@ export function createAgentLogs(
 ): AgentLogs {
   return {
     read: async function* (agent, request, signal) {
-      const channel = {
-        'grpc.keepalive_time_ms': keepalive.everyMs,
-        'grpc.keepalive_timeout_ms': keepalive.patienceMs,
-      };
+      const channel = keepaliveOptions(keepalive);
       const client = openAgent(tls, agent, { port, maxMessageBytes: MAX_MESSAGE_BYTES, channel }) as StreamClient;
       try {
         await agentConnected(client, agent.node, clock.now() + CONNECT_MS);

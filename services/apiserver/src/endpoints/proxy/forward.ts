@@ -3,7 +3,7 @@ import { request as secure } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
-import { errorMessage, raceAbort } from '@gantry/base';
+import { anySignal, errorMessage, onAbort, raceAbort } from '@gantry/base';
 import { transportError } from '../../webhooks/index.ts';
 import type { Backend } from '../../http/backend.ts';
 import { http2StreamOf } from '../../http/client-connection.ts';
@@ -86,13 +86,13 @@ type Reply =
   | { readonly kind: 'switched'; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 
 async function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): Promise<Reply> {
-  const { req, signal } = exchange;
-  const { backend } = forwarding;
+  const { req } = exchange;
+  const { backend, cut = exchange.signal } = forwarding;
+  const signal = anySignal(exchange.signal, cut);
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const outgoing = open(exchange, forwarding, upgrade);
-  const stop = (): void => void outgoing.destroy();
-  signal.addEventListener('abort', stop, { once: true });
-  outgoing.once('close', () => signal.removeEventListener('abort', stop));
+  onAbort(signal, () => outgoing.destroy());
+  outgoing.once('close', () => signal[Symbol.dispose]());
   outgoing.on('socket', (socket) => {
     if (!socket.connecting) return;
     socket.setTimeout(CONNECT_MS, () => outgoing.destroy(new Error(`dial tcp ${whereOf(backend)}: i/o timeout`)));
@@ -109,7 +109,6 @@ async function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade 
   outgoing.on('upgrade', (response, socket, head) => resolve({ kind: 'switched', response, socket, head }));
   if (upgrade !== undefined || !hasBody(req)) outgoing.end();
   else pipeline(req, outgoing).catch(fail);
-  if (signal.aborted) stop();
   return promise;
 }
 

@@ -3,7 +3,7 @@ import type { Verb } from '@gantry/apimachinery';
 import { type CancelTimer, type Clock, onAbort } from '@gantry/base';
 import { ADMINISTRATORS, type Node, type Pod, StatusError } from '@gantry/objects';
 import type { AgentAddress } from '../../agents/agent-connection.ts';
-import { type AcceptedStream, AgentRefusedError, type AgentStreams } from '../../agents/agent-streams.ts';
+import { type OpenStream, StreamRefusedError, type AgentStreams } from '../../agents/agent-streams.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
 import type { StreamStartSchema } from '@gantry/proto';
@@ -59,10 +59,10 @@ export function createStreamHandler(dependencies: StreamDependencies): StreamHan
     };
     try {
       const streams = targetOf(target.subresource, pod, container, asked);
-      await pass(exchange, await agents.open(agent, { ...start, target: streams }), clock);
+      await pass(exchange, await agents.open(agent, { ...start, target: streams }, exchange.signal), clock);
     } catch (error) {
       if (error instanceof UnreachableError) throw StatusError.unavailable(error.message);
-      if (!(error instanceof AgentRefusedError)) throw error;
+      if (!(error instanceof StreamRefusedError)) throw error;
       // The form of the kubelet's response: kubectl prints the text after `unable to upgrade connection`.
       await sendText(exchange, error.code, error.message);
     }
@@ -89,12 +89,12 @@ export function targetOf(
   if (subresource === 'portforward') return { case: 'ports', value: {} };
   const stderr = asked && !wanted;
   if (!stdin && !stdout && !stderr) {
-    throw new AgentRefusedError(400, 'you must specify at least 1 of stdin, stdout, stderr');
+    throw new StreamRefusedError(400, 'you must specify at least 1 of stdin, stdout, stderr');
   }
   const kind = subresource === 'exec' ? 'exec' : 'attach';
   const tty = kind === 'exec' ? wanted : hasTerminal(pod, container);
   if (tty && stderr) {
-    throw new AgentRefusedError(500, 'rpc error: code = InvalidArgument desc = tty and stderr cannot both be true');
+    throw new StreamRefusedError(500, 'rpc error: code = InvalidArgument desc = tty and stderr cannot both be true');
   }
   return { case: kind, value: { container, command: [...command], stdin, stdout, stderr, tty } };
 }
@@ -105,8 +105,8 @@ function hasTerminal({ spec }: Pod, name: string): boolean {
 }
 
 /** Forwards the client's connection to the agent until the stream ends. The agent implements the client's protocol. */
-async function pass(exchange: AuthenticatedExchange, accepted: AcceptedStream, clock: Clock): Promise<void> {
-  using stream = accepted;
+async function pass(exchange: AuthenticatedExchange, opened: OpenStream, clock: Clock): Promise<void> {
+  using stream = opened;
   const cut = new AbortController();
   let cancel: CancelTimer = () => undefined;
   const end = (): void => {

@@ -85,6 +85,11 @@ describe('a stream', () => {
     await ended;
   });
 
+  it('gets an error when its agent breaks off before it has answered', async () => {
+    const path = exec(['sh'], 'stdout=1&container=mute', 'two');
+    expect(await upgrade(targetOf(served.server), 'POST', path, SPDY)).toMatchObject({ code: 503 });
+  });
+
   it('has the user of a token among the subprotocols', async () => {
     const path = '/api/v1/namespaces/default/serviceaccounts';
     const headers = { 'content-type': 'application/json' };

@@ -27,7 +27,7 @@ describe('a request for a stream that cannot be served', () => {
       exec(['cat'], 'stdout=1', 'two'),
       SPDY,
       400,
-      'a container name must be specified for pod two, choose one of: [a gone v9 lost stubborn]',
+      'a container name must be specified for pod two, choose one of: [a gone v9 lost mute]',
     ],
     [
       'of a container that does not run',

@@ -34,8 +34,8 @@ export interface ScriptedAgent {
 
 /**
  * The agent of a node. The name of the container determines the behaviour of a stream: `gone` rejects the stream, `v9` rejects the
- * protocol, `lost` aborts the call when the stream runs, `stubborn` ignores that the API server ends the stream. Other streams echo in
- * capitals. When the API server ends them, they send `ended` and close the connection.
+ * protocol, `lost` aborts the call when the stream runs, `mute` before it answers the request. Other streams echo in capitals. When the API
+ * server ends them, they send `ended` and close the connection.
  */
 export function scriptedAgent(): ScriptedAgent {
   const waiting: (() => void)[] = [];
@@ -64,7 +64,7 @@ export function scriptedAgent(): ScriptedAgent {
     const { promise, resolve: served } = Promise.withResolvers<void>();
     streams.set(ticket, { container, call, served });
     yield create(StreamTicketSchema, { ticket });
-    if (container === 'lost') {
+    if (container === 'lost' || container === 'mute') {
       await promise;
       throw new StatusError('InternalError', 'the engine is gone');
     }
@@ -80,12 +80,16 @@ export function scriptedAgent(): ScriptedAgent {
       socket.end(`${lines.join('\r\n')}\r\n\r\nno v9 :(`);
       return;
     }
+    if (container === 'mute') {
+      served?.();
+      return;
+    }
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${headers.upgrade}\r\n\r\n`);
     socket.on('data', (data: Buffer) => {
       socket.write(data.toString().toUpperCase());
       served?.();
     });
-    if (container !== 'stubborn') call?.signal.addEventListener('abort', () => socket.end('ended'), { once: true });
+    call?.signal.addEventListener('abort', () => socket.end('ended'), { once: true });
   };
   async function* logs({ container, follow }: ContainerLogsRequest, call: GrpcCall) {
     if (container === 'gone') throw StatusError.badRequest('container "gone" has no log');

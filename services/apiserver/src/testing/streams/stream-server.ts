@@ -123,7 +123,7 @@ async function createPods(server: TestApiServer): Promise<void> {
   const onNode = { nodeName: 'node-a' };
   await createPod('p', named(['c']), onNode);
   await createPod('terminal', [{ name: 'c', image: 'i', tty: true }], onNode);
-  await createPod('two', named(['a', 'gone', 'v9', 'lost', 'stubborn']), onNode);
+  await createPod('two', named(['a', 'gone', 'v9', 'lost', 'mute']), onNode);
   await createPod('waiting', named(['c']));
   const logging = ['c', 'gone', 'breaks', 'silent'];
   await createPod('logging', named(logging), onNode);
