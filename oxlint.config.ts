@@ -33,6 +33,10 @@ const NO_SPREAD_PUSH = {
   selector: "CallExpression[callee.property.name='push'] > SpreadElement",
   message: 'Spread puts each element on the stack: use append of @gantry/base.',
 };
+const NO_SCATTERED_METRICS = {
+  selector: "CallExpression[callee.object.name='metrics'][callee.property.name=/^(counter|gauge|histogram|tallies)$/]",
+  message: 'Create metrics in meters.ts, from which docs/metrics.md is generated.',
+};
 const SHAPE = [NO_DEFAULT_EXPORT, NO_EXPORT_ALL, NO_TOP_LEVEL_LET, NO_SPREAD_PUSH];
 
 const AMBIENT = [
@@ -100,9 +104,13 @@ export default defineConfig({
     'max-params': ['error', 7],
     'no-restricted-properties': ['error', ...AMBIENT],
     'no-restricted-globals': ['error', ...TIMERS],
-    'restricted/syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE, NO_ENV],
+    'restricted/syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE, NO_ENV, NO_SCATTERED_METRICS],
   },
   overrides: [
+    {
+      files: ['**/{*-,}meters.ts', 'services/controller-manager/src/metrics/*.ts'],
+      rules: { 'restricted/syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE, NO_ENV] },
+    },
     {
       // main.ts reads the environment once and passes it to config.ts.
       files: ['**/config.ts', '**/main.ts'],

@@ -1,6 +1,7 @@
 /**
  * Generates protobuf code from proto/, object types from packages/apimachinery/schemas, the pictures of docs/pictures that have a source
- * in Graphviz' language, and the table of settings in docs/conventions.md. With `--verify`, fails when a file changes.
+ * in Graphviz' language, and the tables of settings and of names in docs/conventions.md and of
+ * metrics in docs/metrics.md. With `--verify`, fails when a file changes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { instance } from '@viz-js/viz';
 import { withSettings } from './settings-table.ts';
+import { withMetrics, withNames } from './tables.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const GENERATED = ['proto/src/gen', 'packages/etcd/src/gen', 'packages/objects/src/generated', 'docs'];
@@ -60,7 +62,9 @@ for (const name of readdirSync(pictures).filter((file) => file.endsWith('.dot'))
   writeFileSync(join(pictures, name.replace(/dot$/, 'svg')), viz.renderString(source, { format: 'svg' }));
 }
 const conventions = join(root, 'docs/conventions.md');
-writeFileSync(conventions, await withSettings(readFileSync(conventions, 'utf8'), root));
+writeFileSync(conventions, withNames(await withSettings(readFileSync(conventions, 'utf8'), root), root));
+const metrics = join(root, 'docs/metrics.md');
+writeFileSync(metrics, await withMetrics(readFileSync(metrics, 'utf8'), root));
 const after = snapshot();
 
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter(

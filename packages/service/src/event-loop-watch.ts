@@ -1,5 +1,6 @@
 import { type Activities, type Clock, pause } from '@gantry/base';
 import type { Logger } from './logger.ts';
+import { type Stall, stallMeter } from './meters.ts';
 import type { Metrics } from './metrics.ts';
 import type { GroupMember } from './run-group.ts';
 
@@ -42,8 +43,6 @@ export interface EventLoopWatchOptions {
   readonly times?: LoopTimes;
 }
 
-const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-
 /**
  * Measures how long the turns of a process's event loop take. A stall over 250 ms is logged with the activities that ran. A turn is the
  * time for which the loop was busy while a timer was due, plus the earlier part of the same turn. Processor time of this thread is measured
@@ -66,7 +65,7 @@ export function eventLoopWatch(options: EventLoopWatchOptions): GroupMember {
 class EventLoopWatch {
   readonly #options: EventLoopWatchOptions;
   readonly #times: LoopTimes;
-  readonly #observe: (stallMs: number, cpuMs: number) => void;
+  readonly #observe: (turn: Stall) => void;
   readonly #windows: { startedMs: number; longest: Stall; before: Stall };
   #lastMs: number;
   #lastIdleMs: number;
@@ -84,31 +83,12 @@ class EventLoopWatch {
     this.#lastCpuMs = times.cpuMs();
     this.#lastRounds = times.rounds();
     this.#windows = { startedMs: this.#lastMs, longest: NO_STALL, before: NO_STALL };
-    const stalls = metrics.counter('gantry_event_loop_stalls_total', 'Stalls of the event loop over 250 ms.');
-    stalls.inc({}, 0);
-    const wall = metrics.histogram('gantry_event_loop_stall_seconds', 'Turns of the event loop.', [], SECONDS);
-    const cpu = metrics.histogram(
-      'gantry_event_loop_stall_cpu_seconds',
-      'Processor time of the turns of the event loop.',
-      [],
-      SECONDS,
-    );
-    this.#observe = (stallMs, cpuMs) => {
-      wall.observe(stallMs / 1000);
-      cpu.observe(cpuMs / 1000);
-      if (stallMs > STALL_MS) stalls.inc();
+    const longest = (time: keyof Stall) => Math.max(this.#windows.longest[time], this.#windows.before[time]);
+    const longestNow = () => {
+      this.beat();
+      return { wallMs: longest('wallMs'), cpuMs: longest('cpuMs') };
     };
-    const longest = (of: (stall: Stall) => number) => Math.max(of(this.#windows.longest), of(this.#windows.before));
-    metrics.gauge(
-      'gantry_event_loop_longest_stall_seconds',
-      'The longest turn of the event loop in the last minute or two, and its processor time.',
-      ['time'],
-      (gauge) => {
-        this.beat();
-        gauge.set(longest(({ wallMs }) => wallMs) / 1000, { time: 'wall' });
-        gauge.set(longest(({ cpuMs }) => cpuMs) / 1000, { time: 'cpu' });
-      },
-    );
+    this.#observe = stallMeter(metrics, longestNow, STALL_MS);
   }
 
   /** Evaluates the time since the last beat. If the beat came late, a turn of the loop has ended in it. */
@@ -135,7 +115,7 @@ class EventLoopWatch {
       this.#quietBeats = busyMs > gapMs * BUSY_FROM ? 0 : this.#quietBeats + 1;
       if (this.#quietBeats === 0) this.nextBeatMs = BUSY_BEAT_MS;
       else if (this.#quietBeats >= QUIET_BEATS) this.nextBeatMs = IDLE_BEAT_MS;
-      this.#observe(stallMs, cpuMs);
+      this.#observe({ wallMs: stallMs, cpuMs });
       const { longest } = this.#windows;
       this.#windows.longest = {
         wallMs: Math.max(longest.wallMs, stallMs),
@@ -154,11 +134,6 @@ class EventLoopWatch {
     this.#windows.before = longest;
     this.#windows.longest = NO_STALL;
   }
-}
-
-interface Stall {
-  readonly wallMs: number;
-  readonly cpuMs: number;
 }
 
 const NO_STALL: Stall = { wallMs: 0, cpuMs: 0 };

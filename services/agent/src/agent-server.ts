@@ -19,6 +19,7 @@ import { createNodeServer } from './endpoints/node-server.ts';
 import type { NodeCertificate, Requester } from './identity/node-certificate.ts';
 import type { Self } from './identity/self.ts';
 import { logService } from './logs/log-service.ts';
+import { reportNode } from './meters.ts';
 import { AGENT_PORT } from './node/node-object.ts';
 import { MAX_PODS } from './node/node-resources.ts';
 import type { EngineInfo } from './runtime/engine.ts';
@@ -102,10 +103,7 @@ function nodeEndpoints(
   { self, runtime, engine, usage, meter, storage, probes, pods }: ServedParts,
   owner: Owner,
 ): NodeEndpoints {
-  metrics.gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node']).set(1, { node: self.name });
-  metrics.gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox', [], (gauge) =>
-    gauge.set(pods.list().filter(({ status }) => status?.phase === 'Running').length),
-  );
+  reportNode(metrics, self.name, pods);
   const settings = {
     kind: 'KubeletConfiguration',
     apiVersion: 'kubelet.config.k8s.io/v1beta1',

@@ -27,6 +27,7 @@ import { agentMember } from './agent.ts';
 import { healthMember } from './agent-server.ts';
 import { readAgentConfig, readJoinConfig } from './config.ts';
 import { connectDocker } from './docker/docker-runtime.ts';
+import { engineRequests } from './meters.ts';
 import { joinHost } from './join-host.ts';
 
 /** The time limit for the engine and all steps of `joinHost`, each of which has its own limit. */
@@ -37,7 +38,7 @@ await runMain(async () => {
   const config = readAgentConfig();
   const logger = createLogger({ service: 'agent', level: config.logLevel });
   const metrics = createMetrics();
-  const requests = metrics.histogram('gantry_engine_request_seconds', 'Time of requests to the engine', ['call']);
+  const requests = engineRequests(metrics);
   const warn = (message: string) => logger.warn({}, message);
   const environment = {
     config,

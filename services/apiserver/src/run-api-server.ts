@@ -18,7 +18,7 @@ import { createAgentUsage } from './agents/agent-usage.ts';
 import { createAgentLogs } from './endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
-import { reportCache } from './cache/index.ts';
+import { auditCounters, reportCache, storeRetryCounter } from './meters.ts';
 import type { ApiServerConfig } from './config.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './peer-registry.ts';
 import type { ComponentHealth } from './registry/index.ts';
@@ -65,7 +65,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const sealing = await openSealing(config, logger, starting.signal);
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random });
   await prepareEtcd(etcd, logger, starting.signal);
-  const retries = metrics.counter('gantry_store_group_retries_total', 'Groups of writes that were sent to etcd again.');
+  const retries = storeRetryCounter(metrics);
   const processId = systemUid();
   const store = createEtcdObjectStore({
     ...{ etcd, sealing, process: processId },
@@ -99,7 +99,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     newUid: systemUid,
     audit,
   });
-  reportCache(cache, metrics);
+  reportCache(metrics, cache);
   const maintenance: GroupMember = {
     name: 'etcd-maintenance',
     run: (signal) =>
@@ -132,7 +132,14 @@ async function openAudit(
   { audit: { policyFile, folder, maxMiB, maxBackups } }: ApiServerConfig,
   shell: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics },
 ): Promise<{ readonly audit: AuditTrail; readonly auditLog: GroupMember }> {
-  const file = createLogFile({ ...shell, folder, server: hostname(), maxBytes: maxMiB * 2 ** 20, maxBackups });
+  const file = createLogFile({
+    ...shell,
+    ...auditCounters(shell.metrics),
+    folder,
+    server: hostname(),
+    maxBytes: maxMiB * 2 ** 20,
+    maxBackups,
+  });
   const audit = createAuditTrail({
     policy: await readAuditPolicy(policyFile),
     clock: shell.clock,

@@ -33,6 +33,7 @@ import { LegacyTokenUses } from './auth/authn/legacy-tokens.ts';
 import { createServiceAccountAuthenticator } from './auth/authn/token-authenticator.ts';
 import { createTokenIssuer } from './auth/authn/token-issuer.ts';
 import { createEscalationCheck } from './auth/authz/escalation-check.ts';
+import { legacyTokenCounters } from './meters.ts';
 import { legacyTokenTracking } from './loops/legacy-tokens.ts';
 import { bootstrapLoop } from './loops/bootstrap/bootstrap.ts';
 import { WatchCache } from './cache/index.ts';
@@ -243,7 +244,7 @@ function createSecurity(
   { bootstrapDir, signingKeys, clock, newUid, logger, metrics }: ApiServerOptions,
   cache: WatchCache,
 ) {
-  const legacyTokens = new LegacyTokenUses(metrics, clock);
+  const legacyTokens = new LegacyTokenUses(legacyTokenCounters(metrics), clock);
   const lookup = createCacheLookup(cache, clock);
   const roles = createRoleIndex(createRoleSource(cache));
   const authorizer = createAuthorizer(lookup, roles);

@@ -16,7 +16,7 @@ import type { Config } from './config.ts';
 import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import type { ReadPath } from './controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
 import { createMeters } from './metrics/meters.ts';
-import { createControllerMetrics } from './metrics/queues.ts';
+import { createControllerMetrics } from './metrics/queue-meters.ts';
 import { createControllers } from './registry.ts';
 
 const COMPONENT = 'kube-controller-manager';

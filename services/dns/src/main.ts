@@ -6,7 +6,7 @@
  * - `forward/`: the host's resolvers and their answers
  * - `server/`: UDP and TCP, with their limits
  * - `publish/`: the EndpointSlice of all DNS servers, which watch each other
- * - `run-dns.ts`: connects the parts; `dns-metrics.ts`: the metrics
+ * - `run-dns.ts`: connects the parts; `meters.ts`: the metrics
  *
  * It reads the API through a cache, so it still answers when no API server does.
  */

@@ -2,7 +2,7 @@ import { createCertificateRequester, createGrpcClient } from '@gantry/client';
 import { Informers } from '@gantry/controller-runtime';
 import { type GroupOutcome, startService } from '@gantry/service';
 import type { DnsConfig } from './config.ts';
-import { createServerTotals, showTotals } from './dns-metrics.ts';
+import { createServerTotals, showTotals } from './meters.ts';
 import { Forwarder } from './forward/forwarder.ts';
 import { HostResolvers } from './forward/host-resolvers.ts';
 import { addressWithin, probeServer } from './publish/probe.ts';

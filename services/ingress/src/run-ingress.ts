@@ -3,7 +3,7 @@ import { errorMessage, untilAborted } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, type GrpcClient, ignoreReasons } from '@gantry/client';
 import { createEventRecorder, Informers } from '@gantry/controller-runtime';
 import { INGRESS_CLASSES } from '@gantry/objects';
-import { type GroupMember, type GroupOutcome, type Logger, type Metrics, startService } from '@gantry/service';
+import { type GroupMember, type GroupOutcome, type Logger, startService } from '@gantry/service';
 import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
 import { HostFile } from './cluster/host-file.ts';
 import { PlannedReader } from './cluster/planned-reader.ts';
@@ -11,7 +11,8 @@ import { Reports } from './cluster/reports.ts';
 import { SecretWatch } from './cluster/secret-watch.ts';
 import type { IngressConfig } from './config.ts';
 import { Haproxy } from './haproxy/haproxy.ts';
-import { Programmer, type ProgrammerOptions } from './programmer.ts';
+import { programmerMetrics } from './meters.ts';
+import { Programmer } from './programmer.ts';
 import { SHIPPED_CLASS } from './rules/classes.ts';
 import { endpointFilter } from './rules/endpoints.ts';
 
@@ -125,20 +126,4 @@ async function shipClass(informers: Informers, client: GrpcClient, logger: Logge
 function ownAddresses(): readonly string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return all.filter(({ family }) => family === 'IPv4').map(({ address }) => address);
-}
-
-function programmerMetrics(metrics: Metrics, view: ClusterView, haproxy: Haproxy): ProgrammerOptions['metrics'] {
-  metrics.gauge('ingress_routes', 'Hosts with paths that are served', [], (gauge) =>
-    gauge.set((view.plan?.exact.size ?? 0) + (view.plan?.prefix.size ?? 0)),
-  );
-  metrics.gauge('ingress_certificates', 'Hosts with a certificate', [], (gauge) =>
-    gauge.set(view.plan?.certificates.size ?? 0),
-  );
-  metrics.counter('ingress_worker_starts_total', 'Workers of HAProxy that have replaced another one', [], (counter) =>
-    counter.inc({}, haproxy.reloads),
-  );
-  return {
-    seconds: metrics.histogram('ingress_change_seconds', 'Time of a change of HAProxy, with its plan'),
-    failures: metrics.counter('ingress_change_failures_total', 'Changes of HAProxy that have failed'),
-  };
 }

@@ -1,6 +1,6 @@
 import { createCertificateRequester, createHttpClient } from '@gantry/client';
 import { Informers } from '@gantry/controller-runtime';
-import { type GroupOutcome, type HealthCheck, type Logger, type Metrics, startService } from '@gantry/service';
+import { type GroupOutcome, type HealthCheck, type Logger, startService } from '@gantry/service';
 import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
 import type { ProxyConfig } from './config.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
@@ -9,12 +9,13 @@ import { forgetStaleFlows } from './host/conntrack.ts';
 import { removeDockerUser } from './host/docker-user.ts';
 import { HealthCheckServer } from './host/health-check-server.ts';
 import { otherHosts, reachOf } from './hosts/other-hosts.ts';
-import { removeTunnel, TunnelKeeper, type TunnelMetrics } from './hosts/tunnel-keeper.ts';
+import { removeTunnel, TunnelKeeper } from './hosts/tunnel-keeper.ts';
 import { tunnelDevice } from './hosts/tunnel.ts';
 import { membersOf } from './members.ts';
 import { openNft } from './nft/nft.ts';
 import { POLICY_RESOURCES, type PolicyReports, PolicyView } from './policy/policy-view.ts';
-import { Programmer, type ProgrammerMetrics } from './programmer.ts';
+import { programmerMetrics, tunnelMetrics } from './meters.ts';
+import { Programmer } from './programmer.ts';
 import { RuleBook } from './rules/rule-book.ts';
 import { tableSkeleton } from './rules/table.ts';
 import { CLOSED_ADDRESS_RANGES } from './rules/transaction.ts';
@@ -105,29 +106,6 @@ function policyReports(logger: Logger): PolicyReports {
     onShort: (sets) => logger.warn({ sets }, 'NetworkPolicies of a namespace name too many pods: some are left out'),
     onCrowded: (namespace) =>
       logger.warn({ namespace }, 'too many NetworkPolicies select a pod: some of them are left out for it'),
-  };
-}
-
-function programmerMetrics(metrics: Metrics): ProgrammerMetrics {
-  return {
-    seconds: metrics.histogram('kubeproxy_sync_proxy_rules_duration_seconds', 'Time of a transaction of rules', [
-      'kind',
-    ]),
-    failures: metrics.counter(
-      'kubeproxy_sync_proxy_rules_nftables_sync_failures_total',
-      'Refused transactions of rules',
-    ),
-    latency: metrics.histogram(
-      'kubeproxy_network_programming_duration_seconds',
-      "Time from a pod's change to its rules",
-    ),
-  };
-}
-
-function tunnelMetrics(metrics: Metrics): TunnelMetrics {
-  return {
-    hosts: metrics.gauge('gantry_proxy_other_hosts', 'Other Docker hosts whose pods are reached'),
-    failures: metrics.counter('gantry_proxy_tunnel_failures_total', 'Refused changes of the tunnel to other hosts'),
   };
 }
 

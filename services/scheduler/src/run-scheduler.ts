@@ -2,11 +2,11 @@ import { systemUid } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { createFenceHolder, Informers } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
-import { exponentialBuckets, type GroupOutcome, type Metrics, startService } from '@gantry/service';
+import { type GroupOutcome, startService } from '@gantry/service';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
+import { reportPreemptionTo, reportTo } from './meters.ts';
 import { SchedulingQueue } from './queue.ts';
-import type { SchedulerOptions } from './scheduler.ts';
 import { createSchedulingLeader } from './scheduling-leader.ts';
 
 const COMPONENT = 'kube-scheduler';
@@ -48,32 +48,4 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
     members: [leader.member(election)],
   });
-}
-
-function reportTo(metrics: Metrics): NonNullable<SchedulerOptions['onResult']> {
-  const attempts = metrics.counter('scheduler_schedule_attempts_total', 'Attempts to schedule a pod', ['result']);
-  const seconds = metrics.histogram(
-    'scheduler_scheduling_attempt_duration_seconds',
-    'Time from taking a pod to its answered write',
-    ['result'],
-  );
-  return (result, took) => {
-    attempts.inc({ result });
-    seconds.observe(took, { result });
-  };
-}
-
-/** As in Kubernetes, the histogram contains only attempts that have victims. */
-function reportPreemptionTo(metrics: Metrics): NonNullable<SchedulerOptions['onPreemption']> {
-  const attempts = metrics.counter('scheduler_preemption_attempts_total', 'Attempts to preempt pods', []);
-  const victims = metrics.histogram(
-    'scheduler_preemption_victims',
-    'Victims of an attempt to preempt pods',
-    [],
-    exponentialBuckets(1, 2, 7),
-  );
-  return (count) => {
-    attempts.inc();
-    if (count > 0) victims.observe(count);
-  };
 }

@@ -4,7 +4,8 @@ import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing'
 import { silentLogger, createMetrics } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PodSource } from '../sources/pod-source.ts';
-import { StatusReporter, terminationCounter } from './status-reporter.ts';
+import { terminationCounter } from '../meters.ts';
+import { StatusReporter } from './status-reporter.ts';
 
 const pod = (status?: PodStatus): Pod => ({
   apiVersion: 'v1',

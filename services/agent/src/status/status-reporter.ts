@@ -1,16 +1,11 @@
 import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
-import { equalJson, type Pod, PODS, type PodStatus, type Status, type ContainerStatus } from '@gantry/objects';
+import { equalJson, type Pod, PODS, type PodStatus, type Status } from '@gantry/objects';
 import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
-import type { Logger, Metrics } from '@gantry/service';
+import type { Logger } from '@gantry/service';
 import type { PodSource } from '../sources/pod-source.ts';
 import { canWait } from './can-wait.ts';
 import { rebaseStatus } from './rebase-status.ts';
 
-const STATUSES = [
-  ['init_container', 'initContainerStatuses'],
-  ['container', 'containerStatuses'],
-  ['ephemeral_container', 'ephemeralContainerStatuses'],
-] as const satisfies readonly (readonly [string, keyof PodStatus])[];
 const MAX_BATCH = 100;
 /** Reports within this time share a batch. */
 const GATHER_MS = 5;
@@ -181,28 +176,4 @@ function outcomeOf(status: Status): Outcome {
   if (status.reason === 'NotFound') return 'gone';
   if (status.code === 409) return 'overtaken';
   return (status.code ?? 500) >= 500 || status.code === 429 ? 'retry' : 'rejected';
-}
-
-/** The kubelet's metric: counts each container that is terminated in a written status, but not in the previous one. */
-export function terminationCounter(metrics: Metrics): (before: Pod, after: Pod) => void {
-  const total = metrics.counter('kubelet_terminated_containers_total', 'Cumulative number of container terminations.', [
-    'container_type',
-    'exit_code',
-    'reason',
-  ]);
-  return (before, after) => {
-    for (const [type, field] of STATUSES) {
-      for (const { exitCode, reason = '' } of newlyTerminated(
-        before.status?.[field] ?? [],
-        after.status?.[field] ?? [],
-      )) {
-        total.inc({ container_type: type, exit_code: String(exitCode), reason });
-      }
-    }
-  };
-}
-
-function newlyTerminated(before: readonly ContainerStatus[], after: readonly ContainerStatus[]) {
-  const ended = new Set(before.filter(({ state }) => state?.terminated !== undefined).map(({ name }) => name));
-  return after.flatMap(({ name, state }) => (ended.has(name) ? [] : (state?.terminated ?? [])));
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { createMetrics, silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { auditCounters } from '../meters.ts';
 import { createLogFile, type LogFileOptions } from './log-file.ts';
 
 let folder: string;
@@ -26,7 +27,7 @@ async function write(lines: readonly string[], options: Partial<LogFileOptions> 
     maxBackups: 2,
     clock: new ManualClock(),
     logger: silentLogger,
-    metrics,
+    ...auditCounters(metrics),
     ...options,
   });
   const stop = new AbortController();
@@ -81,7 +82,7 @@ it('drops lines above the limit of its queue, and counts them', async () => {
     maxBackups: 2,
     clock: new ManualClock(),
     logger: silentLogger,
-    metrics: own,
+    ...auditCounters(own),
   });
   const large = 'x'.repeat(1024 * 1024);
   for (let i = 0; i < 20; i++) log.append(large);

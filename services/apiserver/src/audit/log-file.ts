@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, formatTime, pause, Signal } from '@gantry/base';
-import type { GroupMember, Logger, Metrics } from '@gantry/service';
+import type { Counter, GroupMember, Logger } from '@gantry/service';
 
 export interface LogFileOptions {
   /** All apiservers of the host share this folder. Each writes its own file. */
@@ -14,7 +14,10 @@ export interface LogFileOptions {
   readonly maxBackups: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Metrics;
+  /** Counts queued events. */
+  readonly written: Counter;
+  /** Counts events that could not be logged. */
+  readonly lost: Counter;
 }
 
 /** Queues lines, which `member` writes to the file. */
@@ -34,9 +37,7 @@ const ROTATED = /-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z(\.\d+)?\.log$/;
 
 /** The audit log of one API server: appended in batches, rotated by size. */
 export function createLogFile(options: LogFileOptions): LogFile {
-  const { clock, logger, metrics } = options;
-  const written = metrics.counter('apiserver_audit_event_total', 'Audit events that were queued for the log.');
-  const lost = metrics.counter('apiserver_audit_error_total', 'Audit events that were not logged.', ['plugin']);
+  const { clock, logger, written, lost } = options;
   const wake = new Signal();
   let lines: string[] = [];
   let queued = 0;

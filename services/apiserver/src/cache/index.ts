@@ -1,6 +1,6 @@
 /** The watch cache: the apiserver's copy of all objects, which serves reads and watches. */
 export { type EncodeProtobuf, SharedResponse } from './object-response.ts';
-export { reportCache, WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';
 export { createEntry, type Entry, withVersion } from './entry.ts';
 export { type Filter, STORED_VIEW, type View } from './view.ts';

@@ -7,7 +7,8 @@ import type { WatchItem } from './object-response.ts';
 import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/testing/memory-store.ts';
 import type { Filter } from './view.ts';
 import { listVersion, objectKey } from './object-keys.ts';
-import { reportCache, WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+import { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+import { reportCache } from '../meters.ts';
 import type { Watcher } from './watcher.ts';
 import { createMetrics } from '@gantry/service';
 
@@ -297,7 +298,7 @@ describe('the metrics of the watch cache', () => {
     await clock.advance(10);
     cache.resource({ group: '', resource: 'configmaps' }).get(key)?.response.protobuf();
     const metrics = createMetrics();
-    reportCache(cache, metrics);
+    reportCache(metrics, cache);
     const { text } = await metrics.render();
     expect(text).toContain('gantry_watch_cache_objects{resource="configmaps"} 1');
     expect(text).toContain(`gantry_watch_cache_object_bytes{resource="configmaps"} ${value.length}`);

@@ -8,7 +8,7 @@ import {
 import { type FlowSchema, type PriorityLevelConfiguration, StatusError } from '@gantry/objects';
 import type { Metrics } from '@gantry/service';
 import { planSeats } from './borrowing.ts';
-import { FlowMetrics, type Lent } from './flow-metrics.ts';
+import { createFlowMetrics, type Lent } from './flow-meters.ts';
 import { type CompiledSchema, type FlowRequest, FlowSchemas } from './flow-schemas.ts';
 import { type LevelSettings, PriorityLevel, RejectedError, type RequestType, type Seats } from './priority-level.ts';
 
@@ -75,7 +75,7 @@ export class FlowController {
   readonly #source: FlowSource;
   readonly #clock: Clock;
   readonly #total: number;
-  readonly #metrics: FlowMetrics;
+  readonly #metrics: ReturnType<typeof createFlowMetrics>;
   readonly #levels = new Map<string, PriorityLevel>();
   #lent: Lent = { targets: new Map(), fairFraction: 0 };
   #schemas: FlowSchemas | undefined;
@@ -86,7 +86,7 @@ export class FlowController {
     this.#source = source;
     this.#clock = clock;
     this.#total = totalSeats;
-    this.#metrics = new FlowMetrics(
+    this.#metrics = createFlowMetrics(
       metrics,
       () => this.#levels.values(),
       () => this.#lent,

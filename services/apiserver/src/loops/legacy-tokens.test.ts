@@ -5,6 +5,7 @@ import { LegacyTokenUses } from '../auth/authn/legacy-tokens.ts';
 import { DELETE_AS_USUAL, deleteBody } from '../registry/contract/registry.ts';
 import { createHarness, type Harness } from '../registry/testing.ts';
 import { createLoopbackClient, type LoopbackClient } from '../loopback-client.ts';
+import { legacyTokenCounters } from '../meters.ts';
 import { legacyTokenTracking, trackingSince } from './legacy-tokens.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,7 +23,7 @@ beforeEach(async () => {
   const { clock, registry, deps } = harness;
   const kubeSystem = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system' } };
   await harness.create('namespaces', kubeSystem);
-  uses = new LegacyTokenUses(createMetrics(), clock);
+  uses = new LegacyTokenUses(legacyTokenCounters(createMetrics()), clock);
   stop = new AbortController();
   client = createLoopbackClient(registry);
   warnings = [];

@@ -58,8 +58,8 @@ function sliceMeter(metrics: Metrics, prefix: string, max: number): SliceMeter {
       set([...counts.values()].reduce((sum, one) => sum + of(one), 0)),
     );
   gauge('endpoints_desired', 'Endpoints that slices are to hold', ({ endpoints }) => endpoints);
-  gauge('num_endpoint_slices', 'Slices that there are', ({ slices }) => slices);
-  gauge('desired_endpoint_slices', 'Slices that there would be if each were full', ({ desired }) => desired);
+  gauge('num_endpoint_slices', 'Existing slices', ({ slices }) => slices);
+  gauge('desired_endpoint_slices', 'Slices that would be needed if each were full', ({ desired }) => desired);
   const changes: Counter = metrics.counter(`${prefix}_changes`, 'Writes of slices', ['operation']);
   const observed = (totals: SliceTotals) => {
     added.observe(totals.added);

@@ -72,7 +72,7 @@ export interface GarbageMeter {
 export function garbageMeter(metrics: Metrics): GarbageMeter {
   const errors = metrics.counter(
     'garbagecollector_controller_resources_sync_error_total',
-    'Failed attempts to list a resource of which no objects are known yet',
+    'Failed attempts to list a custom or aggregated resource that was never listed before',
   );
   return { unlisted: () => errors.inc() };
 }

@@ -45,13 +45,13 @@ export function nodeMeter(metrics: Metrics): NodeMeter {
   const evictions = metrics.counter('node_collector_evictions_total', 'Nodes whose pods were evicted', ['zone']);
   const health = metrics.histogram(
     'node_collector_update_node_health_duration_seconds',
-    'Time in which the health of one node was looked at and written',
+    'Time to check and write the health of one node',
     [],
     exponentialBuckets(0.001, 4, 8),
   );
   const all = metrics.histogram(
     'node_collector_update_all_nodes_health_duration_seconds',
-    'Time in which the health of all nodes was looked at and written once',
+    'Time to check and write the health of all nodes once',
     [],
     exponentialBuckets(0.01, 4, 8),
   );
@@ -68,20 +68,20 @@ export function nodeMeter(metrics: Metrics): NodeMeter {
 export function rangeMeter(metrics: Metrics): RangeMeter {
   const labels = ['clusterCIDR'];
   const name = (end: string) => `node_ipam_controller_${end}`;
-  const allocations = metrics.counter(name('cidrset_cidrs_allocations_total'), 'Ranges given to Nodes', labels);
-  const releases = metrics.counter(name('cidrset_cidrs_releases_total'), 'Ranges of Nodes that are gone', labels);
+  const allocations = metrics.counter(name('cidrset_cidrs_allocations_total'), 'Pod ranges given to Nodes', labels);
+  const releases = metrics.counter(name('cidrset_cidrs_releases_total'), 'Released ranges of deleted Nodes', labels);
   const tried = metrics.histogram(
     name('cidrset_allocation_tries_per_request'),
-    'Ranges in use that were tried before a free one',
+    'Used ranges that were tried before a free one was found',
     labels,
     exponentialBuckets(1, 5, 5),
   );
   let use: { readonly clusterCIDR: string; readonly used: number; readonly max: number } | undefined;
   // The spelling is Kubernetes'.
-  metrics.gauge(name('cirdset_max_cidrs'), 'Ranges that hosts can get', labels, ({ set }) => {
+  metrics.gauge(name('cirdset_max_cidrs'), 'Number of ranges', labels, ({ set }) => {
     if (use !== undefined) set(use.max, { clusterCIDR: use.clusterCIDR });
   });
-  metrics.gauge(name('cidrset_usage_cidrs'), 'The share of ranges that hosts have', labels, ({ set }) => {
+  metrics.gauge(name('cidrset_usage_cidrs'), 'Fraction of ranges in use', labels, ({ set }) => {
     if (use !== undefined) set(use.used / use.max, { clusterCIDR: use.clusterCIDR });
   });
   return {
@@ -114,7 +114,7 @@ export function taintEvictionMeter(metrics: Metrics): TaintEvictionMeter {
   );
   const seconds = metrics.histogram(
     'taint_eviction_controller_pod_deletion_duration_seconds',
-    'How long after the end of its toleration a pod was deleted',
+    'Delay between the end of a toleration and the deletion of the pod',
     [],
     BUCKETS,
   );

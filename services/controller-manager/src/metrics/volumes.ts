@@ -54,31 +54,32 @@ export function volumeMeter(metrics: Metrics): VolumeMeter {
   gauge('bound_pv_count', 'Bound volumes', volumes, (one) => (isBound(one) ? ofClass(one) : undefined), [
     'storage_class',
   ]);
-  gauge('unbound_pv_count', 'Volumes that are not bound', volumes, (one) => (isBound(one) ? undefined : ofClass(one)), [
+  gauge('unbound_pv_count', 'Unbound volumes', volumes, (one) => (isBound(one) ? undefined : ofClass(one)), [
     'storage_class',
   ]);
   gauge('bound_pvc_count', 'Bound claims', claims, (one) => (isBound(one) ? ofClaim(one) : undefined), claimLabels);
-  gauge(
-    'unbound_pvc_count',
-    'Claims that are not bound',
-    claims,
-    (one) => (isBound(one) ? undefined : ofClaim(one)),
-    claimLabels,
+  gauge('unbound_pvc_count', 'Unbound claims', claims, (one) => (isBound(one) ? undefined : ofClaim(one)), claimLabels);
+  const given = metrics.counter(
+    'retroactive_storageclass_total',
+    'Claims that got the default class after their creation',
   );
-  const given = metrics.counter('retroactive_storageclass_total', 'Claims that got the default class later');
   const failed = metrics.counter(
     'retroactive_storageclass_errors_total',
-    'Claims that could not be given the default class',
+    'Failed attempts to give a claim the default class',
   );
   const labels = ['plugin_name', 'operation_name'];
   const took = metrics.histogram(
     'volume_operation_total_seconds',
-    'Time of operations of volumes, from their first attempt to their end',
+    'Time of volume operations: `provision` until the claim is bound, `delete` until the volume is gone',
     labels,
     OPERATION_BUCKETS,
   );
-  const errors = metrics.counter('volume_operation_errors_total', 'Failed attempts of operations of volumes', labels);
-  const olderErrors = metrics.counter('volume_operation_total_errors', 'The same under its older name', labels);
+  const errors = metrics.counter('volume_operation_errors_total', 'Failed attempts of volume operations', labels);
+  const olderErrors = metrics.counter(
+    'volume_operation_total_errors',
+    'volume_operation_errors_total under its older name',
+    labels,
+  );
   return {
     operationFailed: ({ plugin, name }) => {
       for (const counter of [errors, olderErrors]) counter.inc({ plugin_name: plugin, operation_name: name });
@@ -129,10 +130,13 @@ export interface EphemeralVolumeMeter {
 }
 
 export function ephemeralVolumeMeter(metrics: Metrics): EphemeralVolumeMeter {
-  const total = metrics.counter('ephemeral_volume_controller_create_total', 'Creations of claims');
+  const total = metrics.counter(
+    'ephemeral_volume_controller_create_total',
+    'Creations of claims for ephemeral volumes',
+  );
   const failures = metrics.counter(
     'ephemeral_volume_controller_create_failures_total',
-    'Creations of claims that failed',
+    'Failed creations of claims for ephemeral volumes',
   );
   return {
     created: (result) => {

@@ -46,25 +46,26 @@ export function jobMeter(metrics: Metrics): JobMeter {
     syncLabels,
     exponentialBuckets(0.004, 2, 15),
   );
-  const finished = counter('jobs_finished_total', 'Jobs that have ended', ['completion_mode', 'result', 'reason']);
-  const ended = counter('job_pods_finished_total', 'Ended pods that their Jobs have counted', [
+  const finished = counter('jobs_finished_total', 'Finished Jobs', ['completion_mode', 'result', 'reason']);
+  const ended = counter('job_pods_finished_total', 'Finished pods that their Jobs have counted', [
     'completion_mode',
     'result',
   ]);
-  const indexes = counter('job_finished_indexes_total', 'Indexes that have ended', ['status', 'backoffLimit']);
-  const created = counter('job_pods_creation_total', 'Pods that were created for Jobs, or could not be', [
-    'reason',
-    'status',
-  ]);
-  const handled = counter('pod_failures_handled_by_failure_policy_total', 'Failed pods on which a rule decided', [
-    'action',
-  ]);
-  const tracked = counter('terminated_pods_tracking_finalizer_total', 'Ended pods that got or lost the finalizer', [
+  const indexes = counter('job_finished_indexes_total', 'Finished indexes', ['status', 'backoffLimit']);
+  const created = counter('job_pods_creation_total', 'Successful and failed creations of pods', ['reason', 'status']);
+  const handled = counter(
+    'pod_failures_handled_by_failure_policy_total',
+    'Failed pods that matched a rule of the failure policy',
+    ['action'],
+  );
+  const tracked = counter('terminated_pods_tracking_finalizer_total', 'Finished pods that got or lost the finalizer', [
     'event',
   ]);
-  const elsewhere = counter('jobs_by_external_controller_total', 'Jobs that another controller runs', [
-    'controller_name',
-  ]);
+  const elsewhere = counter(
+    'jobs_by_external_controller_total',
+    'Jobs that another controller runs: the first 100 names, and `other`',
+    ['controller_name'],
+  );
   const managers = new Set<string>();
   return {
     synced: ({ mode, result, action, seconds: took }) => {
@@ -94,7 +95,7 @@ export interface PodSetMeter {
 export function podSetMeter(metrics: Metrics): PodSetMeter {
   const ratios = metrics.histogram(
     'replicaset_controller_sorting_deletion_age_ratio',
-    'The age of a pod that was chosen for deletion, as a multiple of that of the youngest one',
+    'Age of a deleted ready pod divided by the age of the youngest one, also for ReplicationControllers',
     [],
     exponentialBuckets(0.25, 2, 6),
   );
@@ -109,7 +110,7 @@ export interface TtlMeter {
 export function ttlMeter(metrics: Metrics): TtlMeter {
   const seconds = metrics.histogram(
     'ttl_after_finished_controller_job_deletion_duration_seconds',
-    'How long after its time a finished Job was deleted',
+    "Delay between the end of a finished Job's time to live and its deletion",
     [],
     exponentialBuckets(0.1, 2, 14),
   );
@@ -143,7 +144,7 @@ export interface AutoscalerMeter {
 export function cronJobMeter(metrics: Metrics): CronJobMeter {
   const skew = metrics.histogram(
     'cronjob_controller_job_creation_skew_duration_seconds',
-    'How long after its time a Job of a CronJob was created',
+    "Delay between the scheduled time of a CronJob's Job and its creation",
     [],
     exponentialBuckets(1, 2, 10),
   );
@@ -164,21 +165,24 @@ export function autoscalerMeter(metrics: Metrics): AutoscalerMeter {
   const metricLabels = [...labels, 'metric_type'];
   const computations = metrics.counter(
     `${prefix}_metric_computation_total`,
-    'Computations of what a metric asks for',
+    'Computations of single metrics',
     metricLabels,
   );
   const computing = metrics.histogram(
     `${prefix}_metric_computation_duration_seconds`,
-    'Time in which a metric was read and computed',
+    'Time to read and compute one metric',
     metricLabels,
     exponentialBuckets(0.001, 2, 15),
   );
-  metrics.gauge(`${prefix}_num_horizontal_pod_autoscalers`, 'Autoscalers that are followed', [], ({ set }) =>
-    set(wanted.size),
+  metrics.gauge(`${prefix}_num_horizontal_pod_autoscalers`, 'Autoscalers', [], ({ set }) => set(wanted.size));
+  metrics.gauge(
+    `${prefix}_desired_replicas`,
+    'Desired replicas of each autoscaler',
+    ['namespace', 'hpa_name'],
+    ({ set }) => {
+      for (const { namespace, name, replicas } of wanted.values()) set(replicas, { namespace, hpa_name: name });
+    },
   );
-  metrics.gauge(`${prefix}_desired_replicas`, 'What autoscalers want', ['namespace', 'hpa_name'], ({ set }) => {
-    for (const { namespace, name, replicas } of wanted.values()) set(replicas, { namespace, hpa_name: name });
-  });
   return {
     reconciled: ({ action, error, seconds: took }) => {
       total.inc({ action, error });

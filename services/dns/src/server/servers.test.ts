@@ -4,7 +4,7 @@ import { createConnection, type Socket } from 'node:net';
 import { ManualClock } from '@gantry/base/testing';
 import type { GroupMember } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createServerTotals, type ServerTotals } from '../dns-metrics.ts';
+import { createServerTotals, type ServerTotals } from '../meters.ts';
 import { exchange } from '../forward/exchange.ts';
 import { tcpServer } from './tcp-server.ts';
 import { udpServer } from './udp-server.ts';

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from '
 import { once } from 'node:events';
 import { onAbort } from '@gantry/base';
 import type { GroupMember } from '@gantry/service';
-import type { ServerTotals } from '../dns-metrics.ts';
+import type { ServerTotals } from '../meters.ts';
 import type { Responder } from '../respond/responder.ts';
 
 /** Where a server listens, and its responder. */

@@ -3,7 +3,7 @@ import { FakeObjectClient } from '@gantry/client/testing';
 import { Informers } from '@gantry/controller-runtime';
 import { NAMESPACES, SERVICES } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
-import { createServerTotals } from '../dns-metrics.ts';
+import { createServerTotals } from '../meters.ts';
 import { Forwarder } from '../forward/forwarder.ts';
 import { Responder } from '../respond/responder.ts';
 import { udpServer } from '../server/udp-server.ts';

@@ -2,6 +2,7 @@ import { ManualClock } from '@gantry/base/testing';
 import type { Secret, ServiceAccount } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
+import { legacyTokenCounters } from '../../meters.ts';
 import { isRecent, legacyTokenOf, LegacyTokenUses } from './legacy-tokens.ts';
 
 const TOKEN = 'the.token.itself';
@@ -46,7 +47,7 @@ describe('uses of tokens', () => {
 
   it('wait to be written once, until they are, and not on the day that is written already', () => {
     const clock = new ManualClock(Date.parse('2026-01-05T12:00:00Z'));
-    const uses = new LegacyTokenUses(createMetrics(), clock);
+    const uses = new LegacyTokenUses(legacyTokenCounters(createMetrics()), clock);
     let notified = 0;
     const end = uses.observe(() => (notified += 1));
     for (const labels of [lastUsed('2026-01-05'), lastUsed('2026-01-06')]) uses.note(used(labels));
@@ -65,7 +66,7 @@ describe('uses of tokens', () => {
 
   it('are counted by kind', async () => {
     const metrics = createMetrics();
-    const uses = new LegacyTokenUses(metrics, new ManualClock());
+    const uses = new LegacyTokenUses(legacyTokenCounters(metrics), new ManualClock());
     const { secret } = used();
     for (const kind of ['generated', 'manual', 'manual', 'invalidated'] as const) uses.note({ kind, secret });
     const { text } = await metrics.render();

@@ -8,7 +8,7 @@ import {
   TOKEN_LAST_USED_LABEL,
   TOKEN_SECRET,
 } from '@gantry/objects';
-import type { Metrics } from '@gantry/service';
+import type { Counter } from '@gantry/service';
 
 /**
  * A token that is stored in a Secret of type `kubernetes.io/service-account-token`. The Secret of a `generated` token is in the list of its
@@ -77,20 +77,9 @@ export class LegacyTokenUses {
   readonly #unwritten = new Map<string, Secret>();
   #notify = (): void => undefined;
 
-  constructor(metrics: Metrics, clock: Clock) {
+  constructor(counters: Readonly<Record<LegacyToken['kind'], Counter>>, clock: Clock) {
     this.#clock = clock;
-    const counter = (name: string, what: string) => metrics.counter(name, `Uses of ${what}.`);
-    this.#counters = {
-      generated: counter(
-        'serviceaccount_legacy_auto_token_uses_total',
-        'tokens in Secrets that their ServiceAccount lists',
-      ),
-      manual: counter('serviceaccount_legacy_manual_token_uses_total', 'tokens in other Secrets'),
-      invalidated: counter(
-        'serviceaccount_invalid_legacy_auto_token_uses_total',
-        'tokens in Secrets that are marked as invalid, refused',
-      ),
-    };
+    this.#counters = counters;
   }
 
   /** Counts a use. A Secret is queued for writing at most once per day. */

@@ -27,7 +27,7 @@ import { createProxyHandler } from '../proxy/proxy-handler.ts';
 import { createStreamHandler } from '../streams/stream-handler.ts';
 import type { HealthChecks } from './health-routes.ts';
 import { createPages } from './pages.ts';
-import { createRequestMetrics } from './request-record.ts';
+import { createRequestMetrics } from '../../meters.ts';
 import { createResourceHandler } from '../rest/resource-handler.ts';
 import { createHttpEndpoint, type HttpEndpoint } from './http-endpoint.ts';
 import { createTables } from '../rest/table.ts';

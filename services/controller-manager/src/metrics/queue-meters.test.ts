@@ -2,7 +2,7 @@ import type { QueueState } from '@gantry/controller-runtime';
 import { PODS } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { expect, it } from 'vitest';
-import { createControllerMetrics } from './queues.ts';
+import { createControllerMetrics } from './queue-meters.ts';
 
 const IDLE: QueueState = { name: 'idle', depth: 0, adds: 0, retries: 0, unfinishedSeconds: 0, longestSeconds: 0 };
 

@@ -20,16 +20,11 @@ export function createControllerMetrics(metrics: Metrics, queues: () => readonly
     'controller',
     'result',
   ]);
-  const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed', ['controller']);
-  const waited = metrics.histogram(
-    'workqueue_queue_duration_seconds',
-    'How long a key waits in the queue before it is worked on',
-    ['name'],
-    QUEUE_BUCKETS,
-  );
+  const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Failed reconciles', ['controller']);
+  const waited = metrics.histogram('workqueue_queue_duration_seconds', 'How long keys wait', ['name'], QUEUE_BUCKETS);
   const worked = metrics.histogram(
     'workqueue_work_duration_seconds',
-    'How long a key is worked on, until the cache shows what was written',
+    'How long a key is processed, until the cache shows what was written',
     ['name'],
     QUEUE_BUCKETS,
   );
@@ -52,7 +47,7 @@ function staleReporter(metrics: Metrics): ControllerMetrics['onStale'] {
   const skips = (subsystem: string) =>
     metrics.counter(
       `${subsystem}_controller_stale_sync_skips_total`,
-      'Reconciles that were put off until the cache shows what was written before',
+      'Reconciles that were postponed because the cache does not yet show the last write; the labels name the missing object',
       ['group', 'resource'],
     );
   const sets = skips('replicaset');
@@ -75,17 +70,17 @@ function reportQueues(metrics: Metrics, queues: () => readonly QueueState[]): vo
     metrics.counter(name, help, ['name'], ({ inc }) => {
       for (const queue of queues()) inc({ name: queue.name }, of(queue));
     });
-  gauge('workqueue_depth', 'Keys that wait', ({ depth }) => depth);
-  counter('workqueue_adds_total', 'Keys that were added', ({ adds }) => adds);
+  gauge('workqueue_depth', 'Waiting keys', ({ depth }) => depth);
+  counter('workqueue_adds_total', 'Added keys', ({ adds }) => adds);
   counter('workqueue_retries_total', 'Keys that were added again after a failure', ({ retries }) => retries);
   gauge(
     'workqueue_unfinished_work_seconds',
-    'How long the keys that are worked on have been, all together',
+    'Processing time so far of all keys that are processed now',
     ({ unfinishedSeconds }) => unfinishedSeconds,
   );
   gauge(
     'workqueue_longest_running_processor_seconds',
-    'How long the key that is worked on for longest has been',
+    'The longest processing time so far of a key that is processed now',
     ({ longestSeconds }) => longestSeconds,
   );
 }

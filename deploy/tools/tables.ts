@@ -1,0 +1,58 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A label, annotation or signer of ours on objects of the API (`gantry.dev/name`), or a label on containers (`gantry.name`). */
+const NAME =
+  /(?<=['`"])((?:[a-z]+\.)?gantry\.dev\/[a-z-]+|gantry\.(?!dev\b|db\b|key\b|svg\b)[a-z]+(?:[-.][a-z]+)*)(?=['`"])/g;
+const NAMES = /(?<=^\| name \| on .*\n.*\n)(?:\|.*\n)+/m;
+const METRICS = /(?<=^<!-- metrics of (\S+) -->\n)(?:\|.*\n)*/gm;
+
+/** The page with a row for each name of ours that the code of a cluster's processes has. What a name means is the page's own text. */
+export function withNames(page: string, root: string): string {
+  const files = globSync('{packages,services}/*/src/**/*.ts', { cwd: root }).filter(
+    (path) => !path.endsWith('.test.ts') && !path.includes('/testing/'),
+  );
+  const names = new Set(files.flatMap((path) => readFileSync(join(root, path), 'utf8').match(NAME) ?? []));
+  return page.replace(NAMES, (table) => {
+    const rows = table.split(/(?<=\n)/).filter((row) => names.has(row.split('`')[1] ?? ''));
+    const missing = [...names].filter((name) => !page.includes(`| \`${name}\` |`));
+    if (missing.length === 0) return rows.join('');
+    throw new Error(
+      `docs/conventions.md does not say what ${missing.join(', ')} means: add a row to its table of names`,
+    );
+  });
+}
+
+/**
+ * The page with the metrics of each workspace that it names, as the functions of files named `meters.ts` or `NAME-meters.ts` create them.
+ * Their first parameter is the process' metrics.
+ */
+export async function withMetrics(page: string, root: string): Promise<string> {
+  const rows = new Map<string, string[]>();
+  for (const path of globSync('{packages,services}/*/src/**/{*-,}meters.ts', { cwd: root }).sort()) {
+    const workspace = path.split('/', 2).join('/');
+    const found = rows.get(workspace) ?? [];
+    rows.set(workspace, found);
+    for (const create of Object.values((await import(join(root, path))) as Record<string, unknown>)) {
+      if (typeof create === 'function') call(create, (row) => found.includes(row) || found.push(row));
+    }
+    if (!page.includes(`<!-- metrics of ${workspace} -->`))
+      throw new Error(`docs/metrics.md has no place for the metrics of ${workspace}`);
+  }
+  const head = '| metric | type | labels | what |\n| --- | --- | --- | --- |\n';
+  return page.replace(METRICS, (_, workspace: string) => head + (rows.get(workspace) ?? []).sort().join(''));
+}
+
+/** Calls a function with metrics that report what is created, and with further parameters that have every property. */
+function call(create: Function, report: (row: string) => void): void {
+  const anything: unknown = new Proxy(() => anything, { get: () => anything, apply: () => anything });
+  const creator =
+    (type: string) =>
+    (name: string, what: string, labels: unknown = []) => {
+      const shown = Array.isArray(labels) ? labels.map((label) => `\`${label}\``).join(', ') : '';
+      report(`| \`${name}\` | ${type} | ${shown} | ${what} |\n`);
+      return anything;
+    };
+  const [counter, gauge, histogram] = [creator('counter'), creator('gauge'), creator('histogram')];
+  create({ counter, gauge, histogram, tallies: histogram }, anything, anything);
+}
