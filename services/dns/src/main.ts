@@ -4,7 +4,7 @@
  * - `zone/`: the records of names, from Services, EndpointSlices and pods. Pure
  * - `wire/`: packets and messages; `respond/`: the response to a packet
  * - `forward/`: the host's resolvers and their answers
- * - `server/`: UDP and TCP, with their limits
+ * - `server/`: UDP and TCP, with their limits, and the queue in which addresses take turns
  * - `publish/`: the EndpointSlice of all DNS servers, which watch each other
  * - `run-dns.ts`: connects the parts; `meters.ts`: the metrics
  *

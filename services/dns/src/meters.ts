@@ -17,6 +17,14 @@ export function showTotals(
   metrics.counter('dns_responses_total', 'Sent responses', ['code'], (counter) => {
     for (const [code, count] of server.codes.entries()) counter.inc({ code: CODES[code] ?? code }, count ?? 0);
   });
+  metrics.counter(
+    'dns_requests_dropped_total',
+    'Packets over UDP that were dropped because their address, or all together, had too many waiting',
+    [],
+    (counter) => {
+      counter.inc({}, server.dropped);
+    },
+  );
   metrics.counter('dns_responses_unsent_total', 'Responses that could not be sent', [], (counter) => {
     counter.inc({}, server.unsent);
   });
@@ -39,11 +47,13 @@ export function showTotals(
 export interface ServerTotals {
   udp: number;
   tcp: number;
+  /** Over UDP, because the queue had no room. */
+  dropped: number;
   unsent: number;
   /** By response code. */
   readonly codes: number[];
 }
 
 export function createServerTotals(): ServerTotals {
-  return { udp: 0, tcp: 0, unsent: 0, codes: [] };
+  return { udp: 0, tcp: 0, dropped: 0, unsent: 0, codes: [] };
 }

@@ -8,6 +8,7 @@ import { HostResolvers } from './forward/host-resolvers.ts';
 import { addressWithin, probeServer } from './publish/probe.ts';
 import { PublishedServers } from './publish/published-servers.ts';
 import { Responder } from './respond/responder.ts';
+import { QuestionQueue } from './server/question-queue.ts';
 import { tcpServer } from './server/tcp-server.ts';
 import { udpServer } from './server/udp-server.ts';
 import { CachedState, ZONE_RESOURCES } from './zone/cached-state.ts';
@@ -58,7 +59,7 @@ export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
   const responder = new Responder({ zone, reverse, outside: forwarder, isSynced, random });
   const server = createServerTotals();
   showTotals(metrics, { server, responder: responder.totals, forwarder: forwarder.totals });
-  const listen = { responder, host: HOST, port: DNS_PORT, totals: server };
+  const listen = { responder, host: HOST, port: DNS_PORT, totals: server, queue: new QuestionQueue() };
   return await service.run({
     caches: informers,
     endpoints: [{}, { host: HOST, port: METRICS_PORT }],

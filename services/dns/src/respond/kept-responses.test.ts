@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { questionPacket } from '../testing/ask.ts';
 import { KeptResponses } from './kept-responses.ts';
 
-const always = (text: string) => ({ count: 1, records: 1, encode: () => Buffer.from(`--${text}`) });
+const always = (text: string) => ({ count: 1, encode: () => Buffer.from(`--${text}`) });
 
 describe('kept responses', () => {
   it('are at most so many, and the oldest one leaves', () => {
@@ -14,18 +14,18 @@ describe('kept responses', () => {
     expect(kept.find(questionPacket('c', { id: 0x2a2b }), 1)?.toString()).toBe('*+c');
   });
 
-  it('take at most so many bytes, with the records that they are made of', () => {
-    const kept = new KeptResponses(100, 4000);
-    const rotation = (records: number) => ({ count: 4, records, encode: () => Buffer.alloc(200) });
+  it('take at most so many bytes, with what they are made of', () => {
+    const kept = new KeptResponses(100, 6000);
+    const rotation = (count: number) => ({ count, encode: () => Buffer.alloc(200) });
     kept.find(questionPacket('a'), 1);
-    // Each entry takes 800 bytes for its orders and 400 bytes for its records.
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) kept.keep(questionPacket(name), rotation(2));
+    // Each entry takes 800 bytes for its orders and 1000 bytes for what they are made of.
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) kept.keep(questionPacket(name), rotation(4));
     expect(kept.size).toBe(3);
     expect(kept.find(questionPacket('c'), 1)).toBeUndefined();
     expect(kept.keep(questionPacket('g'), rotation(100))).toHaveLength(200);
     expect(kept.size).toBe(3);
     kept.find(questionPacket('a'), 2);
-    for (const name of ['a', 'b', 'c']) kept.keep(questionPacket(name), rotation(2));
+    for (const name of ['a', 'b', 'c']) kept.keep(questionPacket(name), rotation(4));
     expect(kept.size).toBe(3);
   });
 
@@ -54,7 +54,7 @@ describe('kept responses', () => {
       encoded.push(index);
       return Buffer.from(`--${index}`);
     };
-    const given = [kept.keep(packet, { count: 3, records: 3, encode })];
+    const given = [kept.keep(packet, { count: 3, encode })];
     for (let i = 0; i < 5; i++) given.push(kept.find(packet, 1) ?? Buffer.alloc(0));
     expect(given.map((one) => one.toString('latin1', 2))).toEqual(['0', '1', '2', '0', '1', '2']);
     expect(encoded).toEqual([0, 1, 2]);

@@ -1,8 +1,6 @@
 /** The responses to one packet. There are several if they differ in the order of their addresses. */
 export interface Rotation {
   readonly count: number;
-  /** The number of records in `encode`'s content. */
-  readonly records: number;
   /** Encodes the response with this index. */
   readonly encode: (index: number) => Buffer;
 }
@@ -21,8 +19,8 @@ const ID_BYTES = 2;
 const MAX_PACKET = 300;
 /** The maximum size of all kept responses. A name with thousands of endpoints, asked in many spellings, would fill the memory. */
 const MAX_BYTES = 2 ** 25;
-/** The approximate size of a record as an object. */
-const RECORD_BYTES = 200;
+/** The approximate size of what an entry is encoded from. */
+const ENTRY_BYTES = 1000;
 
 /**
  * Keeps encoded responses by the question's packet without its id. If a name is asked again, it costs one map look-up and a copy. All
@@ -60,7 +58,7 @@ export class KeptResponses {
   /** Keeps responses for the generation of the last `find`, and returns the first response. */
   keep(packet: Buffer, rotation: Rotation): Buffer {
     const first = rotation.encode(0);
-    const bytes = packet.length + first.length * rotation.count + rotation.records * RECORD_BYTES;
+    const bytes = packet.length + first.length * rotation.count + ENTRY_BYTES;
     if (packet.length <= MAX_PACKET && bytes <= this.#maxBytes) {
       const key = keyOf(packet);
       this.#drop(key);

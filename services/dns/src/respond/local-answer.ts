@@ -1,6 +1,6 @@
 import { CODES, TYPES } from '../wire/query.ts';
 import { isWritable, type OwnedRecord, type ResponseContent, type Soa } from '../wire/response.ts';
-import type { ClusterState, Found, RecordData } from '../zone/cluster-state.ts';
+import { type ClusterState, type Found, oneRecord, type RecordData, type RecordSet } from '../zone/cluster-state.ts';
 import { CLUSTER_DOMAIN, isClusterName, lookUpClusterName, NAME_SERVER } from '../zone/cluster-zone.ts';
 import type { ReverseZone } from '../zone/reverse-zone.ts';
 
@@ -14,8 +14,21 @@ export interface LocalQuestion {
   readonly type: number;
 }
 
+/** The records of one type in an answer, and the name that has them. */
+interface OwnedSet {
+  readonly owner: OwnedRecord['owner'];
+  readonly set: RecordSet<RecordData | Soa>;
+}
+
+/** A response whose answers are not in an order yet. */
+export interface LocalContent extends Omit<ResponseContent, 'answers'> {
+  /** The aliases that led to the name, in order. */
+  readonly aliases: readonly OwnedRecord[];
+  readonly sets: readonly OwnedSet[];
+}
+
 export type LocalAnswer =
-  | { readonly kind: 'content'; readonly content: ResponseContent }
+  | { readonly kind: 'content'; readonly content: LocalContent }
   /** The answer continues with the records of a name outside of the cluster. */
   | { readonly kind: 'outside'; readonly answers: readonly OwnedRecord[]; readonly target: string };
 
@@ -25,64 +38,69 @@ export function answerLocally(
   state: ClusterState,
   reverse: ReverseZone,
 ): LocalAnswer | undefined {
-  const answers: OwnedRecord[] = [];
+  const aliases: OwnedRecord[] = [];
   let { name } = question;
   for (let length = 0; length <= MAX_CHAIN; length++) {
     const own = lookUp(name, state, reverse);
-    if (own === undefined) return length === 0 ? undefined : { kind: 'outside', answers, target: name };
+    if (own === undefined) return length === 0 ? undefined : { kind: 'outside', answers: aliases, target: name };
     const owner: OwnedRecord['owner'] = length === 0 ? 'question' : { name };
-    const records = own.found.kind === 'absent' ? [] : own.found.records;
-    const alias = records.find((one) => one.type === 'CNAME');
+    const sets = own.found.kind === 'absent' ? [] : own.found.sets;
+    const [alias] = sets.find((one) => one.type === 'CNAME')?.from(0) ?? [];
     if (alias !== undefined && 'target' in alias) {
       if (!isWritable(alias.target)) break;
-      answers.push({ owner, data: alias });
-      if (question.type === TYPES.CNAME || question.type === TYPES.ANY) return content(answers, []);
+      aliases.push({ owner, data: alias });
+      if (question.type === TYPES.CNAME || question.type === TYPES.ANY) return content({ aliases });
       name = alias.target.toLowerCase();
       continue;
     }
-    return answerOfName(question, { name, owner, own, records, answers }, state);
+    return answerOfName(question, { name, owner, own, sets, aliases }, state);
   }
-  const failed = { code: CODES.serverFailure, authoritative: true, answers: [], authorities: [], additionals: [] };
-  return { kind: 'content', content: failed };
+  return content({ code: CODES.serverFailure });
 }
 
 interface NamedFound {
   readonly name: string;
   readonly owner: OwnedRecord['owner'];
   readonly own: Own;
-  readonly records: readonly RecordData[];
+  readonly sets: readonly RecordSet[];
   /** The aliases that led to the name. */
-  readonly answers: readonly OwnedRecord[];
+  readonly aliases: readonly OwnedRecord[];
 }
 
 function answerOfName(
   { type }: LocalQuestion,
-  { name, owner, own, records, answers }: NamedFound,
+  { name, owner, own, sets, aliases }: NamedFound,
   state: ClusterState,
 ): LocalAnswer {
   const isApex = name === own.zone;
   const soa: Soa = { type: 'SOA', server: NAME_SERVER, mailbox: MAILBOX, serial: state.serial() };
-  const ofType: readonly OwnedRecord[] = [
-    ...records.filter((one) => type === TYPES.ANY || TYPES[one.type] === type).map((data) => ({ owner, data })),
-    ...(isApex && (type === TYPES.SOA || type === TYPES.ANY) ? [{ owner, data: soa }] : []),
+  const ofType: readonly OwnedSet[] = [
+    ...sets.filter((one) => type === TYPES.ANY || TYPES[one.type] === type).map((set) => ({ owner, set })),
+    ...(isApex && (type === TYPES.SOA || type === TYPES.ANY) ? [{ owner, set: oneRecord(soa) }] : []),
   ];
-  if (ofType.length > 0) return content([...answers, ...ofType], glue(ofType, name, state));
+  if (ofType.length > 0) {
+    // Looked up as far as there is room for them.
+    return content({ aliases, sets: ofType, additionals: { [Symbol.iterator]: () => glue(ofType, name, state) } });
+  }
   const code = own.found.kind === 'absent' && !isApex ? CODES.noName : CODES.noError;
   const authorities = [{ owner: isApex && owner === 'question' ? owner : { name: own.zone }, data: soa }];
-  return { kind: 'content', content: { code, authoritative: true, answers, authorities, additionals: [] } };
+  return content({ code, aliases, authorities });
 }
 
-/** Returns the addresses of the names in SRV and NS records. */
-function glue(records: readonly OwnedRecord[], name: string, state: ClusterState): readonly OwnedRecord[] {
-  const targets = new Set(
-    records.flatMap(({ data }) => (data.type === 'SRV' || data.type === 'NS' ? [data.target] : [])),
-  );
-  return [...targets].flatMap((target) => {
-    const found = lookUpClusterName(state, target);
-    const addresses = found.kind === 'absent' ? [] : found.records.filter((one) => one.type === 'A');
-    const owner: OwnedRecord['owner'] = target === name ? 'question' : { name: target };
-    return addresses.map((data) => ({ owner, data }));
-  });
+/** Yields the addresses of the names in SRV and NS records. */
+function* glue(sets: readonly OwnedSet[], name: string, state: ClusterState): Iterator<OwnedRecord> {
+  const targets = new Set<string>();
+  for (const { set } of sets) {
+    if (set.type !== 'SRV' && set.type !== 'NS') continue;
+    for (const data of set.from(0)) {
+      if (!('target' in data) || targets.has(data.target)) continue;
+      targets.add(data.target);
+      const found = lookUpClusterName(state, data.target);
+      const addresses = found.kind === 'absent' ? undefined : found.sets.find((one) => one.type === 'A');
+      const owner: OwnedRecord['owner'] = data.target === name ? 'question' : { name: data.target };
+      for (const address of addresses?.from(0) ?? []) yield { owner, data: address };
+    }
+  }
 }
 
 interface Own {
@@ -95,7 +113,7 @@ function lookUp(name: string, state: ClusterState, reverse: ReverseZone): Own | 
   return reverse.lookUp(state, name);
 }
 
-function content(answers: readonly OwnedRecord[], additionals: readonly OwnedRecord[]): LocalAnswer {
-  const shared = { code: CODES.noError, authoritative: true, authorities: [] };
-  return { kind: 'content', content: { ...shared, answers, additionals } };
+function content(given: Partial<LocalContent>): LocalAnswer {
+  const shared = { code: CODES.noError, authoritative: true, aliases: [], sets: [], authorities: [], additionals: [] };
+  return { kind: 'content', content: { ...shared, ...given } };
 }

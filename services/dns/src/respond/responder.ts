@@ -2,16 +2,9 @@ import type { Random } from '@gantry/base';
 import type { ClusterState } from '../zone/cluster-state.ts';
 import type { ReverseZone } from '../zone/reverse-zone.ts';
 import { CLASS_IN, CODES, type Query, readQuery, TYPES } from '../wire/query.ts';
-import {
-  encodeCode,
-  encodeRefusal,
-  encodeResponse,
-  type OwnedRecord,
-  type ResponseContent,
-  type Transport,
-} from '../wire/response.ts';
+import { encodeCode, encodeRefusal, encodeResponse, type OwnedRecord, type Transport } from '../wire/response.ts';
 import { KeptResponses, type Rotation } from './kept-responses.ts';
-import { answerLocally } from './local-answer.ts';
+import { answerLocally, type LocalContent } from './local-answer.ts';
 
 /** The state of the cluster, with a number that grows with its changes. */
 export interface ZoneView extends ClusterState {
@@ -128,18 +121,23 @@ function refusalOf({
 /**
  * Gives the addresses of an answer in several orders, because many clients use the first one. The first order starts at a random address.
  */
-function rotationOf(query: Query, content: ResponseContent, transport: Transport, random: Random): Rotation {
-  const addresses = content.answers.filter(({ data }) => data.type === 'A');
-  const others = content.answers.filter(({ data }) => data.type !== 'A');
-  const count = Math.max(1, Math.min(MAX_ROTATIONS, addresses.length));
-  const start = Math.floor(random() * addresses.length);
+function rotationOf(query: Query, content: LocalContent, transport: Transport, random: Random): Rotation {
+  const addresses = content.sets.find(({ set }) => set.type === 'A')?.set.beginnings ?? 0;
+  const count = Math.max(1, Math.min(MAX_ROTATIONS, addresses));
+  const start = Math.floor(random() * addresses);
   return {
     count,
-    records: content.answers.length + content.authorities.length + content.additionals.length,
     encode: (index) => {
-      const first = (start + Math.floor((index * addresses.length) / count)) % Math.max(1, addresses.length);
-      const answers = [...others, ...addresses.slice(first), ...addresses.slice(0, first)];
-      return encodeResponse(query, { ...content, answers }, transport);
+      const first = (start + Math.floor((index * addresses) / count)) % Math.max(1, addresses);
+      return encodeResponse(query, { ...content, answers: inOrder(content, first) }, transport);
     },
   };
+}
+
+/** Yields the records of an answer: its addresses last, from this one on. */
+function* inOrder({ aliases, sets }: LocalContent, firstAddress: number): Iterable<OwnedRecord> {
+  yield* aliases;
+  for (const { owner, set } of sets.toSorted((a, b) => Number(a.set.type === 'A') - Number(b.set.type === 'A'))) {
+    for (const data of set.from(set.type === 'A' ? firstAddress : 0)) yield { owner, data };
+  }
 }

@@ -6,6 +6,7 @@ import type { GroupMember } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createServerTotals, type ServerTotals } from '../meters.ts';
 import { exchange } from '../forward/exchange.ts';
+import { QuestionQueue } from './question-queue.ts';
 import { tcpServer } from './tcp-server.ts';
 import { udpServer } from './udp-server.ts';
 
@@ -25,7 +26,8 @@ describe.each(['udp', 'tcp'] as const)('the server over %s', (transport) => {
     totals = createServerTotals();
     clock = new ManualClock();
     const listening = Promise.withResolvers<number>();
-    const options = { responder, host: '127.0.0.1', port: 0, totals, onListening: listening.resolve };
+    const queue = new QuestionQueue();
+    const options = { responder, host: '127.0.0.1', port: 0, totals, queue, onListening: listening.resolve };
     const member: GroupMember = transport === 'udp' ? udpServer(options) : tcpServer({ ...options, clock });
     done = member.run(stop.signal);
     port = await listening.promise;
@@ -65,7 +67,7 @@ describe('the server over TCP', () => {
     const listening = Promise.withResolvers<number>();
     const totals = createServerTotals();
     const options = { responder, host: '127.0.0.1', port: 0, totals, onListening: listening.resolve, clock };
-    done = tcpServer(options).run(stop.signal);
+    done = tcpServer({ ...options, queue: new QuestionQueue() }).run(stop.signal);
     port = await listening.promise;
     client = createConnection({ host: '127.0.0.1', port });
     received = Buffer.alloc(0);
@@ -139,7 +141,7 @@ it('few large answers of a TCP connection wait to be sent, however many question
     },
   };
   const options = { host: '127.0.0.1', port: 0, totals, onListening: listening.resolve, clock: new ManualClock() };
-  const done = tcpServer({ ...options, responder: counting }).run(stop.signal);
+  const done = tcpServer({ ...options, responder: counting, queue: new QuestionQueue() }).run(stop.signal);
   const client = createConnection({ host: '127.0.0.1', port: await listening.promise });
   let received = 0;
   client.on('data', (bytes) => {
@@ -153,12 +155,44 @@ it('few large answers of a TCP connection wait to be sent, however many question
   await done;
 });
 
+it('the server over UDP drops the questions of an address that has its share waiting, and answers another address', async () => {
+  const stop = new AbortController();
+  const listening = Promise.withResolvers<number>();
+  const totals = createServerTotals();
+  const queue = new QuestionQueue();
+  const options = { responder, host: '127.0.0.1', port: 0, totals, queue, onListening: listening.resolve };
+  const done = udpServer(options).run(stop.signal);
+  const port = await listening.promise;
+  // Questions of this address that are not answered meanwhile.
+  let answered = 0;
+  const wait = () => {
+    if (totals.dropped === 0) queue.add('127.0.0.1', wait);
+    return ++answered;
+  };
+  for (let i = 0; i < 256; i++) queue.add('127.0.0.1', wait);
+  const from = async (address: string) => {
+    const client = createSocket('udp4');
+    onTestFinished(() => void client.close());
+    client.bind(0, address);
+    await once(client, 'listening');
+    client.send(Buffer.from([0, 1, 2, 0x83]), port, '127.0.0.1');
+    return client;
+  };
+  const [response] = await once(await from('127.0.0.2'), 'message');
+  expect(response).toHaveLength(4);
+  expect(totals).toMatchObject({ udp: 1, dropped: 0 });
+  await from('127.0.0.1');
+  await expect.poll(() => totals.dropped).toBe(1);
+  stop.abort();
+  await done;
+});
+
 it('a server whose port is taken fails instead of waiting', async () => {
   const taken = createSocket('udp4');
   taken.bind(0, '127.0.0.1');
   await once(taken, 'listening');
   const totals = createServerTotals();
-  const options = { responder, host: '127.0.0.1', port: taken.address().port, totals };
+  const options = { responder, host: '127.0.0.1', port: taken.address().port, totals, queue: new QuestionQueue() };
   await expect(udpServer(options).run(new AbortController().signal)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   taken.close();
 });

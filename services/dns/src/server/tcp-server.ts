@@ -14,8 +14,6 @@ const IDLE_MS = 10_000;
 const CONNECTIONS = { max: 1024, maxOfAddress: 64 };
 /** The maximum number of questions of one connection that are answered at the same time. More are read when these are answered. */
 const MAX_WAITING = 64;
-/** The maximum number of unsent answer bytes of one connection. At this limit no more questions are read. */
-const MAX_UNSENT_BYTES = 2 ** 17;
 const LENGTH_BYTES = 2;
 
 /** Answers packets over TCP in the order in which the answers are ready. Each packet follows its length. */
@@ -61,14 +59,14 @@ function serveConnection(socket: Socket, options: TcpServerOptions): void {
   socket.on('data', (bytes) => connection.receive(bytes));
 }
 
-/** The packets of one connection and their answers. */
+/** The packets of one connection and their answers. One packet at a time waits for a turn of the connection's address. */
 class QueryConnection {
   readonly #socket: Socket;
   readonly #options: TcpServerOptions;
   readonly #address: string;
   readonly #input: { received: Buffer } = { received: Buffer.alloc(0) };
+  #isQueued = false;
   #waiting = 0;
-  #unsentBytes = 0;
   #cancelIdle = () => {};
 
   constructor(socket: Socket, options: TcpServerOptions) {
@@ -85,23 +83,47 @@ class QueryConnection {
     this.takePackets();
   }
 
-  /** Answers the received packets as long as there is room for answers. */
+  /** Answers the received packets in turn as long as there is room for answers. A client that does not read gets no more answers. */
   takePackets(): void {
-    const { responder, totals } = this.#options;
-    while (this.#waiting < MAX_WAITING && this.#unsentBytes < MAX_UNSENT_BYTES && !this.#socket.destroyed) {
-      const packet = nextPacket(this.#input);
-      if (packet === undefined) {
-        this.#socket.resume();
-        return;
-      }
-      totals.tcp += 1;
-      this.#waiting += 1;
-      this.#touch();
-      const response = responder.respond(packet, 'tcp', this.#address);
-      if (response instanceof Promise) response.then((one) => this.#send(one)).catch(() => this.#socket.destroy());
-      else this.#sendLater(response);
+    if (this.#isQueued || this.#socket.destroyed) return;
+    if (this.#waiting >= MAX_WAITING || this.#socket.writableNeedDrain) {
+      this.#socket.pause();
+      return;
+    }
+    const packet = nextPacket(this.#input);
+    if (packet === undefined) {
+      this.#socket.resume();
+      return;
     }
     this.#socket.pause();
+    this.#touch();
+    this.#isQueued = true;
+    this.#options.queue.add(this.#address, () => {
+      this.#isQueued = false;
+      const bytes = this.#socket.destroyed ? 0 : this.#answer(packet);
+      this.takePackets();
+      return bytes;
+    });
+  }
+
+  /** Returns the size of an answer that exists already. */
+  #answer(packet: Buffer): number {
+    const { responder, totals } = this.#options;
+    totals.tcp += 1;
+    const response = responder.respond(packet, 'tcp', this.#address);
+    if (!(response instanceof Promise)) {
+      this.#send(response);
+      return response?.length ?? 0;
+    }
+    this.#waiting += 1;
+    response
+      .then((one) => {
+        this.#waiting -= 1;
+        this.#send(one);
+        this.takePackets();
+      })
+      .catch(() => this.#socket.destroy());
+    return 0;
   }
 
   #touch(): void {
@@ -110,25 +132,11 @@ class QueryConnection {
   }
 
   #send(response: Buffer | undefined): void {
-    this.#waiting -= 1;
-    if (response !== undefined && this.#socket.writable) {
-      countCode(this.#options.totals, response);
-      const length = Buffer.allocUnsafe(LENGTH_BYTES);
-      length.writeUInt16BE(response.length);
-      // A client that does not read gets no more answers.
-      if (!this.#socket.write(Buffer.concat([length, response]))) this.#socket.pause();
-    }
-    if (this.#waiting < MAX_WAITING && !this.#socket.writableNeedDrain) this.takePackets();
-  }
-
-  /** Sends outside of `takePackets`. Otherwise many packets in a row would mean deeply nested calls. */
-  #sendLater(response: Buffer | undefined): void {
-    const bytes = response?.length ?? 0;
-    this.#unsentBytes += bytes;
-    setImmediate(() => {
-      this.#unsentBytes -= bytes;
-      this.#send(response);
-    });
+    if (response === undefined || !this.#socket.writable) return;
+    countCode(this.#options.totals, response);
+    const length = Buffer.allocUnsafe(LENGTH_BYTES);
+    length.writeUInt16BE(response.length);
+    this.#socket.write(Buffer.concat([length, response]));
   }
 }
 

@@ -4,6 +4,7 @@ import { onAbort } from '@gantry/base';
 import type { GroupMember } from '@gantry/service';
 import type { ServerTotals } from '../meters.ts';
 import type { Responder } from '../respond/responder.ts';
+import type { QuestionQueue } from './question-queue.ts';
 
 /** Where a server listens, and its responder. */
 export interface ListenOptions {
@@ -11,6 +12,8 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly totals: ServerTotals;
+  /** Shared by all servers, so that an address has one share. */
+  readonly queue: QuestionQueue;
   /** Called once with the port when the server listens. */
   readonly onListening?: (port: number) => void;
 }
@@ -33,7 +36,9 @@ export function udpServer(options: ListenOptions): GroupMember {
         // A client that is gone is not our problem.
         if (error !== null) options.totals.unsent += 1;
       };
-      socket.on('message', (packet, client) => answer(socket, packet, client, onSent, options));
+      socket.on('message', (packet, client) =>
+        answer({ socket, onSent, isClosed: () => signal.aborted }, packet, client, options),
+      );
       const closed = Promise.withResolvers<void>();
       socket.on('close', () => closed.resolve());
       socket.bind(options.port, options.host, () => {
@@ -48,28 +53,43 @@ export function udpServer(options: ListenOptions): GroupMember {
 /** Every destination of a response is already an address. By default Node.js looks up each one, which takes a fifth of a packet's time. */
 const sameAddress: NonNullable<SocketOptions['lookup']> = (address, _, callback) => callback(null, address, 4);
 
+interface Sender {
+  readonly socket: Socket;
+  readonly onSent: (error: Error | null) => void;
+  /** Whether nothing can be sent any more. */
+  readonly isClosed: () => boolean;
+}
+
 function answer(
-  socket: Socket,
+  { socket, onSent, isClosed }: Sender,
   packet: Buffer,
   client: RemoteInfo,
-  onSent: (error: Error | null) => void,
-  { responder, totals }: ListenOptions,
+  { responder, totals, queue }: ListenOptions,
 ): void {
   totals.udp += 1;
   // No response can be sent to port 0.
   if (client.port === 0) return;
+  if (!queue.hasRoom(client.address)) {
+    totals.dropped += 1;
+    return;
+  }
   const send = (response: Buffer | undefined) => {
     if (response === undefined) return;
     countCode(totals, response);
     socket.send(response, client.port, client.address, onSent);
   };
-  const response = responder.respond(packet, 'udp', client.address);
-  if (response instanceof Promise) {
+  queue.add(client.address, () => {
+    const response = responder.respond(packet, 'udp', client.address);
+    if (!(response instanceof Promise)) {
+      if (!isClosed()) send(response);
+      return response?.length ?? 0;
+    }
     response.then(send).catch(() => {
       // The socket was closed meanwhile.
       totals.unsent += 1;
     });
-  } else send(response);
+    return 0;
+  });
 }
 
 export function countCode({ codes }: ServerTotals, response: Buffer): void {

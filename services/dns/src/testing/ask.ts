@@ -2,7 +2,7 @@ import packet, { type Answer, type DecodedPacket, type RecordType } from 'dns-pa
 
 /** Options of a question. */
 export interface Asked {
-  readonly type?: RecordType;
+  readonly type?: RecordType | 'ANY';
   readonly id?: number;
   readonly edns?: number;
 }
@@ -28,7 +28,8 @@ export function questionPacket(name: string, { type = 'A', id = 7, edns }: Asked
     type: 'query',
     id,
     flags: packet.RECURSION_DESIRED,
-    questions: [{ type, name }],
+    // The library's types lack ANY.
+    questions: [{ type: type as RecordType, name }],
     additionals,
   });
 }

@@ -40,10 +40,11 @@ export interface Soa {
 export interface ResponseContent {
   readonly code: ResponseCode;
   readonly authoritative: boolean;
-  readonly answers: readonly OwnedRecord[];
-  readonly authorities: readonly OwnedRecord[];
+  /** Read only as far as there is room. */
+  readonly answers: Iterable<OwnedRecord>;
+  readonly authorities: Iterable<OwnedRecord>;
   /** Omitted if they do not fit. */
-  readonly additionals: readonly OwnedRecord[];
+  readonly additionals: Iterable<OwnedRecord>;
 }
 
 export type Transport = 'udp' | 'tcp';
@@ -62,7 +63,7 @@ export function encodeResponse(query: Query, content: ResponseContent, transport
   const limit = sizeLimit(query, transport) - (query.edns === undefined ? 0 : OPT_BYTES);
   const question = query.bytes.subarray(HEADER_BYTES, query.questionEnd);
   let room = limit - HEADER_BYTES - question.length;
-  const take = (records: readonly OwnedRecord[]): { readonly encoded: Buffer[]; readonly isWhole: boolean } => {
+  const take = (records: Iterable<OwnedRecord>): { readonly encoded: Buffer[]; readonly isWhole: boolean } => {
     const encoded: Buffer[] = [];
     for (const record of records) {
       const bytes = encodeRecord(record);

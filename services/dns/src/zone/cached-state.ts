@@ -13,8 +13,9 @@ import {
   SERVICE_NAME_LABEL,
   SERVICES,
 } from '@gantry/objects';
-import type { ClusterState } from './cluster-state.ts';
-import { clusterAddress, servedEndpoints } from './service-records.ts';
+import type { ClusterState, EndpointName, ServedPorts, ServiceEndpoints } from './cluster-state.ts';
+import { CountedValues, IndexedEndpoints, servedEndpoints, servedPorts, valueAt } from './service-endpoints.ts';
+import { clusterAddress } from './service-records.ts';
 
 /** The resources that the zone is built from. */
 export const ZONE_RESOURCES = [SERVICES, ENDPOINT_SLICES, NAMESPACES, PODS];
@@ -23,7 +24,11 @@ export const ZONE_RESOURCES = [SERVICES, ENDPOINT_SLICES, NAMESPACES, PODS];
 export class CachedState implements ClusterState {
   readonly #cache: Cache;
   readonly #services = new AddressIndex();
-  readonly #slices = new AddressIndex();
+  /** By namespace and Service. */
+  readonly #endpoints = new Map<string, IndexedEndpoints>();
+  /** The names of endpoints, by address. */
+  readonly #names = new Map<string, CountedValues>();
+  readonly #ports = new WeakMap<Service, ServedPorts>();
   /** By namespace and address. */
   readonly #pods = new AddressIndex();
   #generation = 0;
@@ -47,9 +52,14 @@ export class CachedState implements ClusterState {
     return this.#cache.get(SERVICES, { namespace, name });
   }
 
-  slices(namespace: string, service: string): readonly EndpointSlice[] {
-    const found = this.#cache.labelled(ENDPOINT_SLICES, namespace, { [SERVICE_NAME_LABEL]: service });
-    return found.filter(({ metadata }) => metadata?.labels?.[SERVICE_NAME_LABEL] === service);
+  ports(service: Service): ServedPorts {
+    const known = this.#ports.get(service) ?? servedPorts(service.spec?.ports ?? []);
+    this.#ports.set(service, known);
+    return known;
+  }
+
+  endpoints(namespace: string, service: string): ServiceEndpoints {
+    return this.#endpoints.get(`${namespace}/${service}`) ?? NO_ENDPOINTS;
   }
 
   hasNamespace(name: string): boolean {
@@ -57,15 +67,18 @@ export class CachedState implements ClusterState {
   }
 
   hasPod(namespace: string, address: string): boolean {
-    return this.#pods.at(podKey(namespace, address)).length > 0;
+    return this.#pods.has(podKey(namespace, address));
   }
 
   servicesAt(address: string): readonly Service[] {
     return this.#services.at(address);
   }
 
-  slicesAt(address: string): readonly EndpointSlice[] {
-    return this.#slices.at(address) as readonly EndpointSlice[];
+  *endpointsAt(address: string): Iterable<EndpointName> {
+    for (const name of this.#names.get(address)?.values ?? []) {
+      const [label = '', service = '', namespace = ''] = name.split('.');
+      yield { label, service, namespace };
+    }
   }
 
   serial(): number {
@@ -80,7 +93,8 @@ export class CachedState implements ClusterState {
         this.#services.replace(old, object, addressesOfService);
         return true;
       case ENDPOINT_SLICES.resource:
-        this.#slices.replace(old, object, addressesOfSlice);
+        if (old !== undefined) this.#indexSlice(old as EndpointSlice, 'remove');
+        if (object !== undefined) this.#indexSlice(object as EndpointSlice, 'add');
         return true;
       case PODS.resource: {
         // Pods change often, but their addresses rarely change.
@@ -92,11 +106,32 @@ export class CachedState implements ClusterState {
         return object === undefined || old === undefined;
     }
   }
+
+  #indexSlice(slice: EndpointSlice, change: 'add' | 'remove'): void {
+    const { namespace = '', labels } = slice.metadata ?? {};
+    const service = labels?.[SERVICE_NAME_LABEL];
+    if (service === undefined) return;
+    const key = `${namespace}/${service}`;
+    const endpoints = valueAt(this.#endpoints, key, () => new IndexedEndpoints());
+    endpoints[change](slice);
+    if (endpoints.addresses.length === 0) this.#endpoints.delete(key);
+    for (const { address, label } of servedEndpoints(slice)) {
+      const names = valueAt(this.#names, address, () => new CountedValues());
+      names[change](`${label}.${service}.${namespace}`);
+      if (names.values.length === 0) this.#names.delete(address);
+    }
+  }
 }
+
+const NO_ENDPOINTS: ServiceEndpoints = new IndexedEndpoints();
 
 /** Indexes objects by their addresses. */
 class AddressIndex {
   readonly #byAddress = new Map<string, Map<string, KubeObject>>();
+
+  has(address: string): boolean {
+    return this.#byAddress.has(address);
+  }
 
   at(address: string): readonly KubeObject[] {
     const found = this.#byAddress.get(address);
@@ -126,11 +161,6 @@ class AddressIndex {
 function addressesOfService(object: KubeObject | undefined): readonly string[] {
   const address = object === undefined ? undefined : clusterAddress(object);
   return address === undefined ? [] : [address];
-}
-
-function addressesOfSlice(object: KubeObject | undefined): readonly string[] {
-  if (object === undefined) return [];
-  return servedEndpoints(object as EndpointSlice).map(({ address }) => address);
 }
 
 /** A pod that has ended has given its address back. */

@@ -1,4 +1,4 @@
-import { ABSENT, type ClusterState, EMPTY, type Found, foundUnlessEmpty } from './cluster-state.ts';
+import { ABSENT, type ClusterState, EMPTY, type Found, foundUnlessEmpty, oneRecord } from './cluster-state.ts';
 import { clusterAddress, serviceRecords } from './service-records.ts';
 
 /** The cluster's zone, with Kubernetes' default name. */
@@ -19,7 +19,7 @@ export function isClusterName(name: string): boolean {
 
 /** Looks up a name of the cluster's zone: Kubernetes' DNS specification, and `a-b-c-d.NAMESPACE.pod` for existing pods. */
 export function lookUpClusterName(state: ClusterState, name: string): Found {
-  if (name === CLUSTER_DOMAIN) return { kind: 'present', records: [{ type: 'NS', target: NAME_SERVER }] };
+  if (name === CLUSTER_DOMAIN) return foundUnlessEmpty(oneRecord({ type: 'NS', target: NAME_SERVER }));
   const labels = name.slice(0, -CLUSTER_DOMAIN.length - 1).split('.');
   // The topmost label is the last.
   const top = labels.pop() ?? '';
@@ -31,7 +31,7 @@ export function lookUpClusterName(state: ClusterState, name: string): Found {
     case 'dns':
       return lookUpServer(state, labels);
     case 'dns-version':
-      return labels.length > 0 ? ABSENT : { kind: 'present', records: [{ type: 'TXT', text: SPECIFICATION }] };
+      return labels.length > 0 ? ABSENT : foundUnlessEmpty(oneRecord({ type: 'TXT', text: SPECIFICATION }));
     default:
       return ABSENT;
   }
@@ -57,7 +57,7 @@ function lookUpPod(state: ClusterState, labels: readonly string[]): Found {
   if (dashed === undefined) return EMPTY;
   const address = dashed.replaceAll('-', '.');
   if (!DASHED_ADDRESS.test(dashed) || !state.hasPod(namespace, address)) return ABSENT;
-  return { kind: 'present', records: [{ type: 'A', address }] };
+  return foundUnlessEmpty(oneRecord({ type: 'A', address }));
 }
 
 /** The name in the NS record has the address of the DNS Service. */
@@ -66,5 +66,5 @@ function lookUpServer(state: ClusterState, labels: readonly string[]): Found {
   if (labels.length > 1 || labels[0] !== 'ns') return ABSENT;
   const service = state.service(DNS_SERVICE.namespace, DNS_SERVICE.name);
   const address = service === undefined ? undefined : clusterAddress(service);
-  return foundUnlessEmpty(address === undefined ? [] : [{ type: 'A', address }]);
+  return foundUnlessEmpty(address === undefined ? undefined : oneRecord({ type: 'A', address }));
 }

@@ -1,7 +1,13 @@
-import { SERVICE_NAME_LABEL } from '@gantry/objects';
-import { ABSENT, type ClusterState, EMPTY, type Found, type RecordData } from './cluster-state.ts';
+import {
+  type ClusterState,
+  differentRecords,
+  EMPTY,
+  type Found,
+  foundUnlessEmpty,
+  type RecordSet,
+} from './cluster-state.ts';
 import { CLUSTER_DOMAIN } from './cluster-zone.ts';
-import { isHeadless, servedEndpoints } from './service-records.ts';
+import { isHeadless } from './service-records.ts';
 
 const SUFFIX = '.in-addr.arpa';
 const OCTETS = 4;
@@ -39,32 +45,27 @@ export class ReverseZone {
     const octets = labels.toReversed().slice(0, OCTETS);
     if (!octets.every((octet) => /^(0|[1-9]\d{0,2})$/.test(octet) && Number(octet) < 256)) return undefined;
     const range = this.#ranges.find((one) => isWithin(one, octets.map(Number)));
-    const records = labels.length === OCTETS ? namesOf(state, octets.join('.')) : [];
-    if (range === undefined) {
-      return records.length === 0 ? undefined : { zone: name, found: { kind: 'present', records } };
-    }
+    const names = labels.length === OCTETS ? nameSet(state, octets.join('.')) : undefined;
+    if (range === undefined) return names === undefined ? undefined : { zone: name, found: foundUnlessEmpty(names) };
     const zone = `${octets.slice(0, range.octets).toReversed().join('.')}${SUFFIX}`;
-    return { zone, found: foundAt(labels.length, records) };
+    return { zone, found: labels.length < OCTETS ? EMPTY : foundUnlessEmpty(names) };
   }
 }
 
-function foundAt(labels: number, records: readonly RecordData[]): Found {
-  if (labels < OCTETS) return EMPTY;
-  return labels > OCTETS || records.length === 0 ? ABSENT : { kind: 'present', records };
+/** Kubernetes' DNS specification, sections 2.3.3 and 2.4.3: the name of the Service, and of each endpoint of a headless Service. */
+function nameSet(state: ClusterState, address: string): RecordSet | undefined {
+  return differentRecords('PTR', () => namesOf(state, address), {
+    sameAs: (target) => target,
+    toRecord: (target) => ({ type: 'PTR', target }),
+  });
 }
 
-/** Kubernetes' DNS specification, sections 2.3.3 and 2.4.3: the name of the Service, and of each endpoint of a headless Service. */
-function namesOf(state: ClusterState, address: string): readonly RecordData[] {
-  const services = state.servicesAt(address).map(({ metadata }) => nameOf(metadata.namespace, metadata.name));
-  const endpoints = state.slicesAt(address).flatMap((slice) => {
-    const name = slice.metadata?.labels?.[SERVICE_NAME_LABEL];
-    const namespace = slice.metadata?.namespace ?? '';
-    const service = name === undefined ? undefined : state.service(namespace, name);
-    if (service === undefined || !isHeadless(service)) return [];
-    const served = servedEndpoints(slice).filter((one) => one.address === address);
-    return served.map(({ label }) => `${label}.${nameOf(namespace, name)}`);
-  });
-  return [...new Set([...services, ...endpoints])].map((target) => ({ type: 'PTR', target }));
+function* namesOf(state: ClusterState, address: string): Iterable<string> {
+  for (const { metadata } of state.servicesAt(address)) yield nameOf(metadata.namespace, metadata.name);
+  for (const { label, service, namespace } of state.endpointsAt(address)) {
+    const found = state.service(namespace, service);
+    if (found !== undefined && isHeadless(found)) yield `${label}.${nameOf(namespace, service)}`;
+  }
 }
 
 function nameOf(namespace: string | undefined, service: string | undefined): string {
