@@ -6,8 +6,8 @@ import { hasFormat } from './formats.ts';
 function jsonType(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  // An unsafe integer was written as a fraction, or exceeds 64 bits.
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
+  // An integer beyond 64 bits is a float64, as in Go.
+  if (typeof value === 'number') return Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? 'integer' : 'number';
   return typeof value === 'bigint' ? 'integer' : typeof value;
 }
 
@@ -32,10 +32,7 @@ export function checkType(value: unknown, schema: JsonSchema, path: string): Res
   if (value === null) {
     return types.length > 0 && !types.includes('null') && schema.nullable !== true ? mismatch(types.join(',')) : result;
   }
-  const fits =
-    types.includes(found) ||
-    (found === 'integer' && types.includes('number')) ||
-    (found === 'number' && isWhole(value, types));
+  const fits = types.includes(found) || (found === 'integer' && types.includes('number'));
   const { format = '' } = schema;
   const isText = found === 'string' || found === 'array';
   const ownFormat = found === 'integer' ? 'int64' : found === 'number' ? 'float64' : '';
@@ -50,10 +47,6 @@ export function checkType(value: unknown, schema: JsonSchema, path: string): Res
   const isNumeric = types.includes('number') || types.includes('integer');
   if (!isNumeric && format !== '' && isText) return result;
   return fits ? result : mismatch(types.join(','));
-}
-
-function isWhole(value: unknown, types: readonly string[]): boolean {
-  return types.includes('integer') && Number.isSafeInteger(value);
 }
 
 export function checkEnum(value: unknown, schema: JsonSchema, path: string): Result {
@@ -88,12 +81,13 @@ function goNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-export function checkNumber(value: number, schema: JsonSchema, path: string): Result {
+/** Integers that a double cannot hold are bigint, which JavaScript compares exactly with numbers. */
+export function checkNumber(value: number | bigint, schema: JsonSchema, path: string): Result {
   const result = new Result();
   const { maximum, minimum, multipleOf } = schema;
   const type = typesOf(schema).length === 1 ? schema.type : undefined;
   const { format = '' } = schema;
-  const range = (number: number, what: string): boolean => {
+  const range = (number: number | bigint, what: string): boolean => {
     if (fitsRange(number, type, format)) return true;
     const kind =
       format === 'int32' || format === 'int64' || format === 'float' ? `with format ${format}` : '(default format)';
@@ -107,8 +101,7 @@ export function checkNumber(value: number, schema: JsonSchema, path: string): Re
   };
   range(value, 'Checked');
   // Limits for an integer are truncated to integers, if they are in range.
-  const boundary = (limit: number, what: string) =>
-    range(limit, what) && Number.isInteger(value) ? Math.trunc(limit) : limit;
+  const boundary = (limit: number, what: string) => (range(limit, what) && isWhole(value) ? Math.trunc(limit) : limit);
   const refuse = (detail: string) => result.add(invalidFinding(path, value, `${path} in body should be ${detail}`));
   if (multipleOf !== undefined) {
     const factor = boundary(multipleOf, 'MultipleOf');
@@ -133,7 +126,15 @@ export function checkNumber(value: number, schema: JsonSchema, path: string): Re
   return result;
 }
 
-function isMultiple(value: number, factor: number): boolean {
+function isWhole(value: number | bigint): boolean {
+  return typeof value === 'bigint' || Number.isInteger(value);
+}
+
+function isMultiple(value: number | bigint, factor: number): boolean {
+  if (typeof value === 'bigint') {
+    if (Number.isInteger(factor)) return value % BigInt(factor) === 0n;
+    return isMultiple(Number(value), factor);
+  }
   const quotient = factor < 1 ? (1 / factor) * value : value / factor;
   return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));
 }
@@ -141,10 +142,10 @@ function isMultiple(value: number, factor: number): boolean {
 const MAX_INT32 = 2 ** 31 - 1;
 const MAX_FLOAT = 3.4028234663852886e38;
 
-function fitsRange(value: number, type: string | undefined, format: string): boolean {
+function fitsRange(value: number | bigint, type: string | undefined, format: string): boolean {
   if (type === 'integer') {
-    if (!Number.isInteger(value)) return false;
-    return format === 'int32' ? value <= MAX_INT32 && value >= -MAX_INT32 - 1 : Math.abs(value) <= 2 ** 63;
+    if (!isWhole(value)) return false;
+    return format === 'int32' ? value <= MAX_INT32 && value >= -MAX_INT32 - 1 : Math.abs(Number(value)) <= 2 ** 63;
   }
-  return type !== 'number' || format !== 'float' || Math.abs(value) <= MAX_FLOAT;
+  return type !== 'number' || format !== 'float' || Math.abs(Number(value)) <= MAX_FLOAT;
 }

@@ -244,6 +244,9 @@ function customColumn(definition: CustomResourceColumnDefinition): Column {
   };
 }
 
+/** Typed as a number, like all integers that a double cannot hold. */
+const exact = (value: unknown) => (typeof value === 'bigint' ? (value as unknown as number) : null);
+
 function cell(value: unknown, type: Column['type'], now: number): string | number | boolean | null {
   if (value === undefined) return null;
   switch (type) {
@@ -251,9 +254,9 @@ function cell(value: unknown, type: Column['type'], now: number): string | numbe
       if (value === null) return '<nil>';
       return typeof value === 'object' ? JSON.stringify(value) : String(value);
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null;
+      return typeof value === 'number' ? Math.trunc(value) : exact(value);
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' ? value : exact(value);
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':

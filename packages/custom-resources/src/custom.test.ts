@@ -36,6 +36,21 @@ describe('what a schema says of a value', () => {
       { type: 'integer', maximum: 2 },
       ['x: Invalid value: 3: x in body should be less than or equal to 2'],
     ],
+    ['an integer beyond the exact range of doubles', 2n ** 53n + 1n, int, []],
+    ['one that a double can hold', 1e18, int, []],
+    ['a number beyond 64 bits', 1e19, int, ['x: Invalid value: "number": x in body must be of type integer: "number"']],
+    [
+      'a maximum, exactly',
+      2n ** 53n + 1n,
+      { type: 'integer', maximum: 2 ** 53 },
+      ['x: Invalid value: 9007199254740993: x in body should be less than or equal to 9007199254740992'],
+    ],
+    [
+      'a factor, exactly',
+      2n ** 53n + 1n,
+      { type: 'integer', multipleOf: 2 },
+      ['x: Invalid value: 9007199254740993: x in body should be a multiple of 2'],
+    ],
     [
       'an exclusive minimum',
       1,

@@ -46,14 +46,14 @@ function structType(schema: JsonSchema): StructType {
 }
 
 function field(name: string, type: Type, required: boolean, value?: unknown): Field {
-  const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  const isScalar = ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
   return {
     name,
     type,
     required,
     held: 'pointer',
     omit: 'empty',
-    ...(isScalar ? { default: value } : {}),
+    ...(isScalar ? { default: value as string | number | boolean } : {}),
     patchStrategies: [],
     patchMergeKey: undefined,
   };

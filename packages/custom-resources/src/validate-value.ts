@@ -56,7 +56,7 @@ class SchemaCheck {
       if (isStringFormat(format)) mergeCounted(result, checkFormat(value, format, path));
     }
     if (typeof value === 'number' || typeof value === 'bigint') {
-      mergeCounted(result, checkNumber(Number(value), schema, path));
+      mergeCounted(result, checkNumber(value, schema, path));
     }
     if (Array.isArray(value)) mergeCounted(result, this.#checkList(value, schema, path, old));
     mergeCounted(result, checkEnum(value, schema, path));

@@ -1,4 +1,5 @@
 import { goFormat } from '../patch/go-format.ts';
+import { parseJson } from '../values/exact-number.ts';
 
 type Key = readonly (readonly [string, unknown])[];
 
@@ -15,7 +16,7 @@ export function compareElements(a: string, b: string): number {
 const RANK: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
 
 function contentOf(element: string): unknown {
-  return JSON.parse(element.slice(2)) as unknown;
+  return parseJson(element.slice(2));
 }
 
 function keyOf(element: string): Key {
@@ -42,7 +43,7 @@ function compareScalars(a: unknown, b: unknown): number {
   return (a as number | string | boolean) < (b as number | string | boolean) ? -1 : 1;
 }
 
-const SCALAR_RANK: Readonly<Record<string, number>> = { number: 0, string: 1, boolean: 2 };
+const SCALAR_RANK: Readonly<Record<string, number>> = { number: 0, bigint: 0, string: 1, boolean: 2 };
 
 /** The element in canonical form: keys of items sorted, no white space. Throws SyntaxError for an invalid element. */
 export function canonicalElement(element: string): string {

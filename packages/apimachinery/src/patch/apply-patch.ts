@@ -1,6 +1,6 @@
 import { append } from '@gantry/base';
 import { type FieldValidation, keepReset, notRegistered } from '../decode/decode-object.ts';
-import { DecodeError, decodeStruct, type ErrorDialect } from '../values/decode-value.ts';
+import { DecodeError, decodeStruct, type ErrorDialect, plainJson } from '../values/decode-value.ts';
 import {
   JsonSyntaxError,
   NumberLiteral,
@@ -14,7 +14,7 @@ import { apiVersionOf, cloneJson, invalid, type JsonObject, type KubeObject, Sta
 import type { ResourceDefinition } from '../resource-definition.ts';
 import { schemaOf, type SchemaRef, type StructType } from '../schema/type-schema.ts';
 import { goFormat } from './go-format.ts';
-import { applyJsonPatch, type JsonPatchOperation, PatchConflict } from './json-patch.ts';
+import { applyJsonPatch, PatchConflict, readOperations } from './json-patch.ts';
 import { applyMergePatch, isPlainObject } from './merge-patch.ts';
 import { applyStrategicMergePatch, StrategicPatchError } from './strategic-merge.ts';
 
@@ -243,7 +243,7 @@ function mergePatched(original: KubeObject, patch: Uint8Array): Merged {
 /** The document as JSON, with number literals by their text. */
 function showDocument(document: unknown): string {
   return JSON.stringify(document, (_key, value: unknown) =>
-    value instanceof NumberLiteral ? Number(value.text) : value,
+    value instanceof NumberLiteral ? plainJson(value) : value,
   );
 }
 
@@ -261,7 +261,7 @@ function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: Sc
 function jsonPatched(original: KubeObject, patch: Uint8Array, mode: FieldValidation): Merged {
   const { operations, complaints } = parseOperations(patch, mode);
   try {
-    const document = applyJsonPatch(cloneJson(original), operations);
+    const document = applyJsonPatch(cloneJson(original), readOperations(operations));
     return { document, shown: showDocument(document), dialect: 'json', complaints };
   } catch (error) {
     if (error instanceof PatchConflict) throw rejected();
@@ -275,7 +275,7 @@ function rejected(): StatusError {
 }
 
 interface ParsedOperations {
-  readonly operations: readonly JsonPatchOperation[];
+  readonly operations: readonly Parsed[];
   readonly complaints: readonly string[];
 }
 
@@ -309,7 +309,7 @@ function parseOperations(patch: Uint8Array, mode: FieldValidation): ParsedOperat
       'RequestEntityTooLarge',
       `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${value.length}`,
     );
-  return { operations: value.map(readOperation), complaints };
+  return { operations: value, complaints };
 }
 
 function strictComplaints(
@@ -324,13 +324,4 @@ function strictComplaints(
   }
   const unknown = Object.keys(item).filter((name) => !['op', 'path', 'from', 'value'].includes(name));
   return unknown.map((name) => `json patch unknown field ${JSON.stringify(`[${index}].${name}`)}`);
-}
-
-function readOperation(item: Parsed): JsonPatchOperation {
-  if (!isPlainObject(item)) throw rejected();
-  const { op, path, from, value } = item;
-  if (typeof op !== 'string' || typeof path !== 'string' || (from !== undefined && typeof from !== 'string'))
-    throw rejected();
-  if ((op === 'add' || op === 'replace') && value === undefined) throw rejected();
-  return { op, path, from, value };
 }

@@ -1,4 +1,6 @@
-import { equalJson, setMember } from '@gantry/objects';
+import { setMember } from '@gantry/objects';
+import { plainJson } from '../values/decode-value.ts';
+import { NumberLiteral, type Parsed } from '../values/json-parser.ts';
 import { isPlainObject } from './merge-patch.ts';
 
 /** A patch that cannot be applied to this object. */
@@ -26,53 +28,88 @@ const MAX_STEPS = 4000;
 
 type Container = unknown[] | Record<string, unknown>;
 
+/** The operations of a decoded patch. As in Kubernetes' library, fields that an operation does not use may have any type. Throws PatchConflict. */
+export function readOperations(patch: readonly Parsed[]): readonly JsonPatchOperation[] {
+  return patch.map((item) => {
+    if (!isPlainObject(item)) throw new PatchConflict('Unexpected kind: unknown');
+    const { op, path, from, value } = item;
+    const isFromUsed = op === 'move' || op === 'copy';
+    if (typeof op !== 'string') throw new PatchConflict('Unexpected kind: unknown');
+    if (typeof path !== 'string') throw new PatchConflict('operation missing path field: missing value');
+    if (!isFromUsed) return { op, path, value };
+    if (typeof from !== 'string') throw new PatchConflict('operation, missing from field: missing value');
+    return { op, path, from, value };
+  });
+}
+
 /**
- * Applies RFC 6902 operations in order and returns the new document. Changes `document`. Negative indexes count from the end, as in
- * Kubernetes' library. Throws PatchConflict.
+ * Applies RFC 6902 operations in order and returns the new document. Changes `document`. Behaves as Kubernetes' library,
+ * `gopkg.in/evanphx/json-patch.v4`: negative indexes count from the end, an index may have leading zeros and a sign, what stands before the
+ * first slash of a path is ignored, and a missing value is null. Only `test` differs: numbers are equal by value, as RFC 6902 says, not by
+ * their text. Throws PatchConflict.
  */
 export function applyJsonPatch(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
-  const holder: Record<string, unknown> = { root: document };
+  let root = document;
   let copied = 0;
   for (const operation of operations) {
     if (operation.op === 'copy') {
-      copied += sizeOf(tryRead(holder, operation.from ?? ''));
+      copied += sizeOf(readItem(root, operation.from ?? ''));
       if (copied > MAX_COPIED_BYTES)
         throw new PatchConflict('unable to copy: the accumulated size of copies is too large');
     }
-    applyOperation(holder, operation);
+    root = applyOperation(root, operation);
   }
-  return holder.root;
+  return root;
 }
 
-function applyOperation(holder: Record<string, unknown>, { op, path, from = '', value }: JsonPatchOperation): void {
+/** Returns the document, which only `replace` can exchange as a whole. */
+function applyOperation(root: unknown, { op, path, from = '', value = null }: JsonPatchOperation): unknown {
   switch (op) {
     case 'add':
-      add(holder, path, copyOf(value ?? null));
-      return;
+      add(root, path, copyOf(value));
+      return root;
     case 'remove':
-      remove(holder, path);
-      return;
-    case 'replace':
+      remove(root, path);
+      return root;
+    case 'replace': {
+      if (path === '') return replaced(value);
       // A missing key is added, as in Kubernetes' library; a missing index is an error.
-      if (isArrayItem(holder, path)) remove(holder, path);
-      add(holder, path, copyOf(value ?? null));
-      return;
+      const { container, key } = locate(root, path);
+      if (Array.isArray(container)) container[existingIndex(container, key)] = copyOf(value);
+      else setMember(container, key, copyOf(value));
+      return root;
+    }
     case 'move': {
-      const moved = read(holder, from);
-      remove(holder, from);
-      add(holder, path, moved);
-      return;
+      const moved = readItem(root, from);
+      remove(root, from);
+      add(root, path, moved);
+      return root;
     }
     case 'copy':
-      add(holder, path, copyOf(isArrayItem(holder, from) ? read(holder, from) : (tryRead(holder, from) ?? null)));
-      return;
+      add(root, path, copyOf(readItem(root, from) ?? null));
+      return root;
     case 'test':
-      if (!equalJson(tryRead(holder, path) ?? null, value ?? null))
+      if (!isEqual(path === '' ? root : (readItem(root, path) ?? null), value))
         throw new PatchTestFailed(`testing value ${path} failed: test failed`);
-      return;
+      return root;
     default:
       throw new PatchConflict(`Unexpected kind: ${op}`);
   }
+}
+
+function replaced(value: unknown): unknown {
+  if (Array.isArray(value) || isPlainObject(value)) return copyOf(value);
+  throw new PatchConflict('replace operation value must be object or array');
+}
+
+/** Equality of JSON. Numbers compare by value, also those of which a decoded patch keeps the text. */
+function isEqual(left: unknown, right: unknown): boolean {
+  const [a, b] = [left, right].map((value) => (value instanceof NumberLiteral ? plainJson(value) : value));
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => isEqual(item, b[i]));
+  if (!isPlainObject(a) || !isPlainObject(b)) return a === b;
+  const keys = Object.keys(a).filter((key) => a[key] !== undefined);
+  const others = Object.keys(b).filter((key) => b[key] !== undefined);
+  return keys.length === others.length && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
 }
 
 /** The approximate length of a value as JSON. */
@@ -93,22 +130,15 @@ function copyOf(value: unknown): unknown {
   return out;
 }
 
-/** The container of the last path step, and that step. The document itself is `root` of the holder. */
-function locate(holder: Record<string, unknown>, path: string): { container: Container; key: string } {
-  if (path !== '' && !path.startsWith('/')) throw new PatchConflict(`missing path: ${path}`);
-  const parts = path.split('/', MAX_STEPS);
-  if (parts.length === MAX_STEPS) throw new PatchConflict('missing path: it leads deeper than any document');
-  const steps = parts.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  steps[0] = 'root';
-  const key = steps.pop() ?? 'root';
-  let container: unknown = holder;
-  for (const step of steps) {
-    container = child(container, step);
-    if (container === undefined) throw new PatchConflict(`doc is missing path: ${path}: missing value`);
-  }
-  if (container === null || typeof container !== 'object')
+/** The container of the last path step, and that step. */
+function locate(root: unknown, path: string): { container: Container; key: string } {
+  const [, ...steps] = path.split('/', MAX_STEPS).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (steps.length === MAX_STEPS - 1) throw new PatchConflict('missing path: it leads deeper than any document');
+  const key = steps.pop();
+  const container = steps.reduce(child, root);
+  if (key === undefined || !(Array.isArray(container) || isPlainObject(container)))
     throw new PatchConflict(`doc is missing path: ${path}: missing value`);
-  return { container: container as Container, key };
+  return { container, key };
 }
 
 function child(container: unknown, key: string): unknown {
@@ -116,34 +146,30 @@ function child(container: unknown, key: string): unknown {
     const index = indexOf(key, container.length);
     return index === undefined ? undefined : container[index];
   }
-  if (container === null || typeof container !== 'object' || !Object.hasOwn(container, key)) return undefined;
-  return (container as Record<string, unknown>)[key];
+  return isPlainObject(container) && Object.hasOwn(container, key) ? container[key] : undefined;
 }
 
-/** The index of an existing item; undefined when there is none. */
+/** The index of an existing item, in any form that Go's `strconv.Atoi` reads; undefined when there is none. */
 function indexOf(key: string, length: number): number | undefined {
-  if (!/^-?(0|[1-9][0-9]*)$/.test(key)) return undefined;
+  if (!/^[+-]?[0-9]+$/.test(key)) return undefined;
   const index = Number(key) < 0 ? Number(key) + length : Number(key);
   return index >= 0 && index < length ? index : undefined;
 }
 
-function tryRead(holder: Record<string, unknown>, path: string): unknown {
-  const { container, key } = locate(holder, path);
-  return child(container, key);
+function existingIndex(list: readonly unknown[], key: string): number {
+  const index = indexOf(key, list.length);
+  if (index === undefined) throw new PatchConflict(`unable to access invalid index: ${key}`);
+  return index;
 }
 
-function read(holder: Record<string, unknown>, path: string): unknown {
-  const value = tryRead(holder, path);
-  if (value === undefined) throw new PatchConflict(`missing key: ${path}: missing value`);
-  return value;
+/** The value at a path; undefined for a missing key. Throws for a missing container or index. */
+function readItem(root: unknown, path: string): unknown {
+  const { container, key } = locate(root, path);
+  return Array.isArray(container) ? container[existingIndex(container, key)] : child(container, key);
 }
 
-function isArrayItem(holder: Record<string, unknown>, path: string): boolean {
-  return Array.isArray(locate(holder, path).container);
-}
-
-function add(holder: Record<string, unknown>, path: string, value: unknown): void {
-  const { container, key } = locate(holder, path);
+function add(root: unknown, path: string, value: unknown): void {
+  const { container, key } = locate(root, path);
   if (!Array.isArray(container)) {
     setMember(container, key, value);
     return;
@@ -153,12 +179,10 @@ function add(holder: Record<string, unknown>, path: string, value: unknown): voi
   container.splice(index, 0, value);
 }
 
-function remove(holder: Record<string, unknown>, path: string): void {
-  const { container, key } = locate(holder, path);
+function remove(root: unknown, path: string): void {
+  const { container, key } = locate(root, path);
   if (Array.isArray(container)) {
-    const index = indexOf(key, container.length);
-    if (index === undefined) throw new PatchConflict(`unable to access invalid index: ${key}`);
-    container.splice(index, 1);
+    container.splice(existingIndex(container, key), 1);
     return;
   }
   if (!Object.hasOwn(container, key))

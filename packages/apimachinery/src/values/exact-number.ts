@@ -43,6 +43,6 @@ const reviveExact: Reviver = (_key, value, context) => {
 
 /** `JSON.parse` that keeps the digits of 64-bit integers. Only for our own data (storage, gRPC), not for data from clients. */
 export function parseJson(text: string): unknown {
-  if (!/[:[,\s]-?\d{16,}/.test(text)) return JSON.parse(text);
+  if (!/(?:^|[:[,\s])-?\d{16,}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, reviveExact as Parameters<typeof JSON.parse>[1]);
 }

@@ -31,7 +31,7 @@ export function compareValues(left: CelValue, right: CelValue): number | CelErro
   return NO_SUCH_OVERLOAD;
 }
 
-/** The value of a number; undefined for other types. JavaScript compares bigint with number exactly. */
+/** The value of a number; undefined for other types. */
 export function numeric(value: CelValue): bigint | number | undefined {
   if (typeof value === 'bigint' || typeof value === 'number') return value;
   return value instanceof CelUint ? value.value : undefined;
@@ -60,8 +60,8 @@ function compareStrings(left: string, right: string): number {
 /** Whether two values are equal. Values of different types differ, except numbers, which compare by value. */
 export function equalValues(left: CelValue, right: CelValue): boolean {
   const [a, b] = [numeric(left), numeric(right)];
-  // JavaScript's == compares bigint with number by value, which === does not.
-  if (a !== undefined && b !== undefined) return !(a < b) && !(a > b) && !Number.isNaN(a) && !Number.isNaN(b);
+  // As in cel-go, an integer is converted to double when compared with a double.
+  if (a !== undefined && b !== undefined) return typeof a === typeof b ? a === b : Number(a) === Number(b);
   if (left === right) return true;
   if (left === null || right === null || typeof left !== 'object' || typeof right !== 'object') return false;
   if (left instanceof CelList) return right instanceof CelList && left.equals(right, equalValues);
@@ -99,7 +99,7 @@ export class LiteralSet {
     this.#bytes = new Set(literals.filter((literal) => literal instanceof Uint8Array).map(textOf));
   }
 
-  /** Whether some literal equals the value: numbers of different types by value, NaN never. */
+  /** Whether some literal equals the value: numbers of different types by their exact value, as in cel-go's sets, NaN never. */
   has(value: CelValue): boolean {
     if (value instanceof Uint8Array) return this.#bytes.size > 0 && this.#bytes.has(textOf(value));
     const key = keyOf(value);

@@ -1,6 +1,6 @@
 import { CelList, CelMap, type CelValue } from './value.ts';
 
-/** A JSON value as a CelValue, without copying. Whole numbers are int, others double. */
+/** A JSON value as a CelValue, without copying. Whole numbers of 64 bits are int, others double. */
 export function valueOfJson(json: unknown): CelValue {
   switch (typeof json) {
     case 'string':
@@ -8,7 +8,7 @@ export function valueOfJson(json: unknown): CelValue {
     case 'bigint':
       return json;
     case 'number':
-      return Number.isInteger(json) ? BigInt(json) : json;
+      return Number.isInteger(json) && Math.abs(json) < 2 ** 63 ? BigInt(json) : json;
     case 'object':
       if (json === null) return null;
       return Array.isArray(json) ? new JsonList(json) : new JsonMap(json as Readonly<Record<string, unknown>>);

@@ -29,10 +29,10 @@ export function jsonOfValue(value: CelValue): unknown {
   return new CelError('unsupported type conversion to JSON');
 }
 
-/** Integers beyond the exact range of doubles stay bigint. */
+/** An integer as objects have it: bigint if a double would print other digits. */
 function numberOf(value: bigint): number | bigint {
   const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
+  return String(number) === String(value) ? number : value;
 }
 
 function listOf(list: CelList): unknown {

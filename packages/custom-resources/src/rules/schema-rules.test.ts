@@ -53,6 +53,20 @@ describe('rules of custom resources', () => {
       ['spec.n: Forbidden: got 1'],
     ],
     [
+      'see integers beyond the exact range of doubles',
+      { rule: 'self.n == 9007199254740993 && self.n != 9007199254740992' },
+      { n: 2n ** 53n + 1n },
+      undefined,
+      [],
+    ],
+    [
+      'see them as double where the schema says number',
+      { rule: 'self.numbers == dyn([9007199254740992.0])' },
+      { numbers: [2n ** 53n + 1n] },
+      undefined,
+      [],
+    ],
+    [
       'compare sets of numbers of several types',
       { rule: 'self.numbers == dyn([2, 1])' },
       { numbers: [1, 2] },

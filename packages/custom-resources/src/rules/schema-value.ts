@@ -19,8 +19,9 @@ export function valueBySchema(value: unknown, schema: JsonSchema): CelResult {
   }
   if (schema['x-kubernetes-int-or-string'] === true) {
     if (typeof value === 'string') return value;
-    if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
-    return new CelError('invalid data, expected XIntOrString value to be either a string or integer');
+    return (
+      wholeNumber(value) ?? new CelError('invalid data, expected XIntOrString value to be either a string or integer')
+    );
   }
   switch (schema.type) {
     case 'object':
@@ -34,9 +35,9 @@ export function valueBySchema(value: unknown, schema: JsonSchema): CelResult {
     case 'string':
       return typeof value === 'string' ? textBySchema(value, schema) : mistyped('string', value);
     case 'number':
-      return typeof value === 'number' ? value : mistyped('float', value);
+      return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : mistyped('float', value);
     case 'integer':
-      return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : mistyped('int', value);
+      return wholeNumber(value) ?? mistyped('int', value);
     case 'boolean':
       return typeof value === 'boolean' ? value : mistyped('boolean', value);
     default:
@@ -46,6 +47,8 @@ export function valueBySchema(value: unknown, schema: JsonSchema): CelResult {
   }
 }
 
+const wholeNumber = (value: unknown) =>
+  typeof value === 'bigint' || Number.isInteger(value) ? BigInt(value as bigint | number) : undefined;
 const wrong = (what: string, type: string) =>
   new CelError(`invalid data, expected ${what} for the provided schema with type=${type}`);
 const mistyped = (expected: string, value: unknown) =>

@@ -33,6 +33,12 @@ describe('FieldSet', () => {
     );
   });
 
+  it('tells integers apart that a double cannot hold', () => {
+    const json = { 'k:{"id":9007199254740993}': {}, 'k:{"id":9007199254740992}': {}, 'v:9007199254740993': {} };
+    const order = ['k:{"id":9007199254740992}', 'k:{"id":9007199254740993}', 'v:9007199254740993'];
+    expect(Object.keys(FieldSet.parse(json).toJson())).toEqual(order);
+  });
+
   it('is the same after it was written and read', () => {
     fc.assert(
       fc.property(paths, (list) => {
