@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Deployment, DEPLOYMENTS, LEASES, type Pod, PODS, REPLICA_SETS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, podKey, untilObject } from './cluster.ts';
-import { docker, serviceContainers } from './processes.ts';
+import { docker, runningContainers } from './processes.ts';
 import { describeMs } from './statistics.ts';
 
 const RUNS = 20;
@@ -87,7 +87,7 @@ async function controllerRun(
 async function endLeader(cluster: MeasuredCluster, service: string, signal: NodeJS.Signals): Promise<number> {
   const lease = await cluster.api.get(LEASES, { namespace: 'kube-system', name: `kube-${service}` }, deadline());
   const holder = lease.spec?.holderIdentity ?? '';
-  const leader = serviceContainers(cluster.project).find(
+  const leader = runningContainers(cluster.project).find(
     (c) => c.service === service && holder.includes(c.id.slice(0, 12)),
   );
   if (leader === undefined) throw new Error(`no container of ${service} is "${holder}"`);
@@ -100,7 +100,7 @@ async function endLeader(cluster: MeasuredCluster, service: string, signal: Node
 async function untilComplete(cluster: MeasuredCluster, service: string): Promise<void> {
   for (let running = 0; running < 2; ) {
     await delay(200);
-    running = serviceContainers(cluster.project).filter((c) => c.service === service).length;
+    running = runningContainers(cluster.project).filter((c) => c.service === service).length;
   }
   await delay(3_000);
 }

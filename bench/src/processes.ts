@@ -2,11 +2,15 @@ import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** A container of the cluster's services and its processes on the host. */
-export interface ServiceContainer {
+/** A container of the cluster's services. */
+interface RunningContainer {
   readonly id: string;
   readonly service: string;
   readonly name: string;
+}
+
+/** With its processes on the host. */
+export interface ServiceContainer extends RunningContainer {
   readonly pids: readonly number[];
 }
 
@@ -22,18 +26,25 @@ export async function dockerAside(...args: string[]): Promise<string> {
   return (await promisify(execFile)('docker', args)).stdout.trim();
 }
 
-/** The running containers of a Compose project's services. */
-export function serviceContainers(project: string): ServiceContainer[] {
+/** The running containers of a Compose project's services, without those that the engine is restarting. */
+export function runningContainers(project: string): RunningContainer[] {
+  const filters = ['--filter', `label=com.docker.compose.project=${project}`, '--filter', 'status=running'];
   const format = '{{.ID}} {{.Label "com.docker.compose.service"}} {{.Names}}';
-  const lines = docker('ps', '--filter', `label=com.docker.compose.project=${project}`, '--format', format);
+  const lines = docker('ps', ...filters, '--format', format).split('\n');
   return lines
-    .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
       const [id = '', service = '', name = ''] = line.split(' ');
-      const pids = docker('top', id, '-eo', 'pid').split('\n').slice(1).map(Number);
-      return { id, service, name, pids };
+      return { id, service, name };
     });
+}
+
+/** The same with their processes. Fails if a container ends meanwhile. */
+export function serviceContainers(project: string): ServiceContainer[] {
+  return runningContainers(project).map((container) => ({
+    ...container,
+    pids: docker('top', container.id, '-eo', 'pid').split('\n').slice(1).map(Number),
+  }));
 }
 
 /** CPU time of a process so far, in milliseconds; 0 when it has ended. */
