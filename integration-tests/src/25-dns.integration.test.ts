@@ -1,7 +1,15 @@
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
-import { ENDPOINT_SLICES, type Pod, PODS, SERVICE_NAME_LABEL, SERVICES, type ServiceSpec } from '@gantry/objects';
+import {
+  ENDPOINT_SLICES,
+  ENDPOINTS,
+  type Pod,
+  PODS,
+  SERVICE_NAME_LABEL,
+  SERVICES,
+  type ServiceSpec,
+} from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster, isReady } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -64,6 +72,12 @@ function addressesIn(text: string): readonly string[] {
 async function servers(): Promise<readonly string[]> {
   const slice = await cluster.get(ENDPOINT_SLICES, 'kube-system', 'kube-dns');
   return (slice.endpoints ?? []).flatMap(({ addresses }) => addresses);
+}
+
+/** The same servers for clients that read no slices. */
+async function serversInEndpoints(): Promise<readonly string[]> {
+  const { subsets = [] } = await cluster.get(ENDPOINTS, 'kube-system', 'kube-dns');
+  return subsets.flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip));
 }
 
 const podAddress = async (name: string) => (await cluster.get(PODS, namespace.name, name)).status?.podIP ?? '';
@@ -297,9 +311,13 @@ test('no lookup fails when one of two servers is killed', async () => {
   const looking = inClient('sh', '-c', loop);
   await cluster.docker(['kill', victim?.id ?? '']);
   await eventually('the killed server is no longer published', 30_000, async () => (await servers()).length === 1);
+  await eventually('nor in the Endpoints', 30_000, async () => (await serversInEndpoints()).length === 1);
   expect(await looking).toEqual({ code: 0, text: '' });
   await cluster.docker(['start', victim?.id ?? '']);
   await eventually('it is published again', 60_000, async () => (await servers()).length === 2);
+  await eventually('in the Endpoints too', 30_000, async () => (await serversInEndpoints()).length === 2);
+  const { stdout } = await cluster.kubectl(['get', 'endpointslices', '-n', 'kube-system', '-o', 'name']);
+  expect(stdout.trim().split('\n')).toEqual(['endpointslice.discovery.k8s.io/kube-dns']);
 });
 
 test('the DNS answers while no API server does', async () => {

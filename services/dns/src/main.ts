@@ -5,7 +5,7 @@
  * - `wire/`: packets and messages; `respond/`: the response to a packet
  * - `forward/`: the host's resolvers and their answers
  * - `server/`: UDP and TCP, with their limits, and the queue in which addresses take turns
- * - `publish/`: the EndpointSlice of all DNS servers, which watch each other
+ * - `publish/`: EndpointSlice and Endpoints of all DNS servers, which watch each other
  * - `run-dns.ts`: connects the parts; `meters.ts`: the metrics
  *
  * It reads the API through a cache, so it still answers when no API server does.

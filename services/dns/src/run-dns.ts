@@ -6,7 +6,7 @@ import { createServerTotals, showTotals } from './meters.ts';
 import { Forwarder } from './forward/forwarder.ts';
 import { HostResolvers } from './forward/host-resolvers.ts';
 import { addressWithin, probeServer } from './publish/probe.ts';
-import { PublishedServers } from './publish/published-servers.ts';
+import { PUBLISHED_RESOURCE, PublishedServers } from './publish/published-servers.ts';
 import { Responder } from './respond/responder.ts';
 import { QuestionQueue } from './server/question-queue.ts';
 import { tcpServer } from './server/tcp-server.ts';
@@ -28,7 +28,12 @@ export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
   using service = await startService({ name: 'dns', ...config });
   const { clock, random, logger, metrics } = service.parts;
   using client = createGrpcClient({ ...service.parts, addresses: config.apiservers, fieldManager: COMPONENT });
-  const informers = new Informers({ ...service.parts, client, resources: ZONE_RESOURCES, log: logger });
+  const informers = new Informers({
+    ...service.parts,
+    client,
+    resources: [...ZONE_RESOURCES, PUBLISHED_RESOURCE],
+    log: logger,
+  });
   const zone = new CachedState(informers.cache);
   informers.subscribe((event) => zone.take(event));
   const isSynced = () => informers.synced();

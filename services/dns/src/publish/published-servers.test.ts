@@ -1,5 +1,6 @@
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ENDPOINTS } from '@gantry/objects';
 import { ENDPOINT_SLICES, type ExampleCluster, exampleCluster, slice } from '../testing/example-cluster.ts';
 import { addressesOf } from './plan.ts';
 import { probeServer } from './probe.ts';
@@ -64,6 +65,16 @@ describe('the published servers', () => {
     answering.clear();
     for (let waited = 0; waited < 1600; waited += 50) await cluster.clock.advance(50);
     expect(await published()).toEqual(['10.128.0.5']);
+  });
+
+  it('are listed in the Endpoints too, and again after these were deleted', async () => {
+    void server('10.128.0.5').member().run(stop.signal);
+    const listed = async () => (await cluster.client.get(ENDPOINTS, KEY, stop.signal)).subsets?.[0]?.addresses;
+    await looks(2);
+    expect(await listed()).toEqual([{ ip: '10.128.0.4' }, { ip: '10.128.0.5' }]);
+    await cluster.client.delete(ENDPOINTS, KEY, {}, stop.signal);
+    await looks(2);
+    expect(await listed()).toEqual([{ ip: '10.128.0.4' }, { ip: '10.128.0.5' }]);
   });
 
   it('are not written while nothing changes', async () => {

@@ -1,10 +1,17 @@
 import { type Clock, errorMessage, pause, withDeadline } from '@gantry/base';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
-import type { Cache } from '@gantry/controller-runtime';
-import { ENDPOINT_SLICES } from '@gantry/objects';
+import type { Cache, InformedResource } from '@gantry/controller-runtime';
+import { ENDPOINT_SLICES, ENDPOINTS } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import { DNS_SERVICE } from '../zone/cluster-zone.ts';
-import { addressesOf, planServers } from './plan.ts';
+import { type Action, addressesOf, planServers } from './plan.ts';
+
+/** What is read besides the slices: the Endpoints of the cluster's DNS. */
+export const PUBLISHED_RESOURCE: InformedResource = {
+  ...ENDPOINTS,
+  namespace: DNS_SERVICE.namespace,
+  fieldSelector: `metadata.name=${DNS_SERVICE.name}`,
+};
 
 export interface PublishedServersOptions {
   readonly client: Pick<ObjectClient, 'create' | 'update'>;
@@ -35,7 +42,7 @@ const WRITE_MS = 3000;
 const LEAVING_MS = 1500;
 
 /**
- * Keeps the endpoints of the cluster's DNS: this server while it serves, and the other servers that answer. If nothing changes, it writes
+ * Keeps the slice and the Endpoints of the cluster's DNS: this server while it serves, and the other servers that answer. If nothing changes, it writes
  * nothing. Servers ask each other, not the API server.
  */
 export class PublishedServers {
@@ -103,21 +110,20 @@ export class PublishedServers {
 
   /** Writes the differences. A failure is logged once, and the next look tries again. */
   async #publish(parent: AbortSignal): Promise<void> {
-    const { own, cache, client, clock, logger, isReady } = this.#options;
+    const { own, cache, clock, logger, isReady } = this.#options;
     if (own === undefined) return;
     const slice = cache.get(ENDPOINT_SLICES, DNS_SERVICE);
+    const endpoints = cache.get(ENDPOINTS, DNS_SERVICE);
     const silent = new Set([...this.#missed].flatMap(([address, count]) => (count >= SILENT_AFTER ? [address] : [])));
-    const { actions } = planServers({ slice, own, serves: isReady() && !this.#leaving, silent });
+    const { actions } = planServers({ slice, endpoints, own, serves: isReady() && !this.#leaving, silent });
     using signal = withDeadline(clock, parent, WRITE_MS);
     for (const action of actions) {
       try {
-        const write =
-          action.kind === 'create'
-            ? client.create(ENDPOINT_SLICES, action.slice, signal)
-            : client.update(ENDPOINT_SLICES, action.slice, signal);
         // Another server was faster. The next look sees what it wrote.
-        await ignoreReasons(write, ['AlreadyExists', 'Conflict']);
-        logger.info({ servers: addressesOf(action.slice) }, 'published the servers of the DNS');
+        await ignoreReasons(this.#write(action, signal), ['AlreadyExists', 'Conflict']);
+        if (action.kind === 'writeSlice') {
+          logger.info({ servers: addressesOf(action.object) }, 'published the servers of the DNS');
+        }
         this.#failure = '';
       } catch (error) {
         const reason = errorMessage(error);
@@ -125,5 +131,10 @@ export class PublishedServers {
         this.#failure = reason;
       }
     }
+  }
+  async #write({ kind, write, object }: Action, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    if (kind === 'writeSlice') await client[write](ENDPOINT_SLICES, object, signal);
+    else await client[write](ENDPOINTS, object, signal);
   }
 }

@@ -14,6 +14,7 @@ import {
   SERVICES,
   type ServiceSpec,
 } from '@gantry/objects';
+import { PUBLISHED_RESOURCE } from '../publish/published-servers.ts';
 import { CachedState, ZONE_RESOURCES } from '../zone/cached-state.ts';
 
 /** A zone over caches that follow a fake API server. */
@@ -35,7 +36,13 @@ export async function exampleCluster(
   const clock = new ManualClock();
   const client = new FakeObjectClient(clock);
   for (const object of objects) await client.put(resourceOf(object), object);
-  const informers = new Informers({ client, resources: ZONE_RESOURCES, clock, random: () => 0.5, log: silentLog });
+  const informers = new Informers({
+    client,
+    resources: [...ZONE_RESOURCES, PUBLISHED_RESOURCE],
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+  });
   const zone = new CachedState(informers.cache);
   informers.subscribe((event) => zone.take(event));
   if (start === 'synced') void informers.run(signal);

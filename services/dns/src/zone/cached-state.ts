@@ -102,8 +102,10 @@ export class CachedState implements ClusterState {
         this.#pods.replace(old, object, addressesOfPod);
         return before.join() !== after.join();
       }
-      default:
+      case NAMESPACES.resource:
         return object === undefined || old === undefined;
+      default:
+        return false;
     }
   }
 

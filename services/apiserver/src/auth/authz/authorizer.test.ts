@@ -295,6 +295,9 @@ describe('the DNS', () => {
     ['watch', { path: 'endpointslices - -' }],
     ['create', { path: 'endpointslices kube-system kube-dns' }],
     ['update', { path: 'endpointslices kube-system kube-dns' }],
+    ['list', { path: 'endpoints kube-system -', fieldSelector: 'metadata.name=kube-dns' }],
+    ['create', { path: 'endpoints kube-system -' }],
+    ['update', { path: 'endpoints kube-system kube-dns' }],
     ['create', { path: 'certificatesigningrequests - -' }],
   ] satisfies [string, Case][])('may %s %j', (verb, of) => {
     expect(allows(dns, verb, of)).toBe(true);
@@ -309,6 +312,10 @@ describe('the DNS', () => {
     ['update', { path: 'endpointslices kube-system other' }],
     ['create', { path: 'endpointslices default kube-dns' }],
     ['delete', { path: 'endpointslices kube-system kube-dns' }],
+    ['list', { path: 'endpoints kube-system -' }],
+    ['list', { path: 'endpoints - -', fieldSelector: 'metadata.name=kube-dns' }],
+    ['update', { path: 'endpoints kube-system other' }],
+    ['create', { path: 'endpoints default kube-dns' }],
     ['update', { path: 'leases kube-system kube-dns' }],
   ] satisfies [string, Case][])('may not %s %j', (verb, of) => {
     expect(allows(dns, verb, of)).toBe(false);

@@ -78,7 +78,7 @@ function mayProxy({ verb, target }: Request): boolean {
   return READ_VERBS.has(verb) && target.subresource === '' && READ_BY_PROXY.has(`${group}/${resource}`);
 }
 
-/** The objects from which DNS names are made. The DNS service may also write the EndpointSlice of its own Service. */
+/** The objects from which DNS names are made. The DNS service may also write EndpointSlice and Endpoints of its own Service. */
 const DNS_READS: ReadonlySet<string> = new Set([
   '/services',
   '/namespaces',
@@ -87,13 +87,16 @@ const DNS_READS: ReadonlySet<string> = new Set([
 ]);
 const DNS_SERVICE = 'kube-dns';
 
-function mayDns({ verb, target }: Request): boolean {
+function mayDns({ verb, target, fieldSelector }: Request): boolean {
   const { group, resource } = target.definition;
-  if (target.subresource !== '' || !DNS_READS.has(`${group}/${resource}`)) return false;
-  if (READ_VERBS.has(verb)) return true;
-  if (resource !== 'endpointslices' || target.namespace !== 'kube-system') return false;
+  if (target.subresource !== '') return false;
+  if (READ_VERBS.has(verb) && DNS_READS.has(`${group}/${resource}`)) return true;
+  const isPublished = resource === 'endpointslices' || (group === '' && resource === 'endpoints');
+  if (!isPublished || target.namespace !== 'kube-system') return false;
   // A create is authorised before its body is read, so its name may be unknown.
-  return verb === 'create' ? ['', DNS_SERVICE].includes(target.name) : verb === 'update' && target.name === DNS_SERVICE;
+  if (verb === 'create') return ['', DNS_SERVICE].includes(target.name);
+  const name = target.name === '' ? selectedName(fieldSelector) : target.name;
+  return (verb === 'update' || READ_VERBS.has(verb)) && name === DNS_SERVICE;
 }
 
 function isOwnLease({ definition, namespace, name }: AccessTarget, own: string): boolean {
