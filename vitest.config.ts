@@ -27,7 +27,7 @@ export default defineConfig({
       '{proto,packages/*,services/*,deploy,integration-tests,bench}/src/**/*.test.ts',
       'deploy/tools/**/*.test.ts',
     ],
-    exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
+    exclude: ['**/*.integration.test.ts', '**/*.growth.test.ts', '**/node_modules/**', '**/dist/**'],
     pool: 'threads',
     // Vitest leaves one processor idle by default: of two, half of what there is.
     maxWorkers: '100%',

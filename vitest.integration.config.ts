@@ -50,6 +50,17 @@ export default defineConfig({
         resolve,
         ssr,
         test: {
+          name: 'growth',
+          include: ['{packages,services}/*/src/**/*.growth.test.ts'],
+          fileParallelism: false,
+          testTimeout: 600_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
           name: 'parts',
           globalSetup: ['integration-tests/src/harness/sweep-containers.ts'],
           include: ['{packages,services}/*/src/**/*.integration.test.ts'],

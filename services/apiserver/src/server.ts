@@ -136,13 +136,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const { tokens, legacyTokens, ...security } = createSecurity(options, cache);
   const serviceObjects = cachedServices(cache);
   const webhookCaller = createWebhookCaller({ objects: serviceObjects, clock, random });
+  const turns = new Turns(clock);
   const dependencies: RegistryDependencies = {
     store,
     cache,
     resourceRegistry,
     ...security,
     clock,
-    turns: new Turns(clock),
+    turns,
     random,
     newUid,
     webhookCaller,
@@ -175,6 +176,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     lookup: security.lookup,
     authorizer: security.authorizer,
     tokens,
+    turns,
     standing,
     flowControl: flow.control,
     starts,

@@ -1,2 +1,3 @@
+export { type GrowingInput, MAX_EXCESS, measureGrowth } from './growth.ts';
 export { ManualClock } from './manual-clock.ts';
 export { testSeed } from './test-seed.ts';

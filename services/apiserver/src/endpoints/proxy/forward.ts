@@ -2,14 +2,15 @@ import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, req
 import { request as secure } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
-import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
 import { anySignal, errorMessage, onAbort, raceAbort } from '@gantry/base';
 import { transportError } from '../../webhooks/index.ts';
 import type { Backend } from '../../http/backend.ts';
 import { http2StreamOf } from '../../http/client-connection.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import type { Turns } from '../../turns.ts';
+import { openPage, type Page } from './page-encoding.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
-import { type Place, rewriteHtml, rewriteLink } from './rewrite-html.ts';
+import { type Place, rewriteLink, rewritePage } from './rewrite-html.ts';
 import { release, type Upgrade, upgradeOf } from '@gantry/streams';
 
 export interface Forwarding {
@@ -18,6 +19,8 @@ export interface Forwarding {
   readonly target: string;
   /** The prefix that the client sees before the backend's paths; '' when the paths are the same. */
   readonly prefix: string;
+  /** Links of HTML pages are rewritten to go through the prefix, in these turns. Without them pages are not changed. */
+  readonly turns?: Turns;
   /** Headers that replace those of the client. The value undefined removes a header. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** 'refused' turns redirects of the backend into 502. */
@@ -40,8 +43,6 @@ class StaleConnectionError extends UnreachableError {}
 const CONNECT_MS = 30_000;
 /** How long the other connection may stay open after one has ended. */
 const LINGER_MS = 5000;
-/** The links of larger pages are not rewritten. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Forwards the request to a backend and streams the response back, with back-pressure in both directions. After a protocol switch it
@@ -169,7 +170,7 @@ function headersOf(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade 
 
 async function answer(exchange: Exchange, forwarding: Forwarding, response: IncomingMessage): Promise<void> {
   const { req, res, method } = exchange;
-  const { backend, prefix, redirects } = forwarding;
+  const { backend, prefix, redirects, turns } = forwarding;
   const { statusCode = 0 } = response;
   if (redirects === 'refused' && statusCode >= 300 && statusCode < 400 && response.headers.location !== undefined) {
     response.destroy();
@@ -182,19 +183,19 @@ async function answer(exchange: Exchange, forwarding: Forwarding, response: Inco
   if (typeof headers['location'] === 'string') headers['location'] = rewriteLink(headers['location'], place);
   const isPage =
     headers['location'] === undefined && /^text\/html\s*(;|$)/.test(response.headers['content-type'] ?? '');
-  const page = isPage && prefix !== '' && method !== 'HEAD' ? await readPage(response) : undefined;
+  const page = turns !== undefined && isPage && prefix !== '' && method !== 'HEAD' ? await read(response) : undefined;
   res.statusCode = statusCode >= 100 && statusCode < 1000 ? statusCode : 502;
-  if (page?.text !== undefined) {
+  if (page?.plain !== undefined) {
     delete headers['content-encoding'];
     delete headers['content-length'];
   }
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value);
-  if (page?.text !== undefined) {
-    res.end(rewriteHtml(page.text, place));
-    return;
-  }
   try {
     res.flushHeaders();
+    if (turns !== undefined && page?.plain !== undefined) {
+      await pipeline(page.plain, (bytes) => rewritePage(bytes, place, turns, exchange.signal), res);
+      return;
+    }
     for (const part of page?.parts ?? []) res.write(part);
     await pipeline(response, res);
   } catch {
@@ -203,39 +204,12 @@ async function answer(exchange: Exchange, forwarding: Forwarding, response: Inco
   }
 }
 
-interface Page {
-  /** The parts that have been read. */
-  readonly parts: readonly Buffer[];
-  /** The whole page; absent when it is too large or its encoding is unknown. */
-  readonly text?: string;
-}
-
-async function readPage(response: IncomingMessage): Promise<Page> {
+async function read(response: IncomingMessage): Promise<Page> {
   try {
-    return await readWholePage(response);
+    return await openPage(response);
   } catch (error) {
     throw new UnreachableError(`error trying to reach service: ${errorMessage(error)}`, { cause: error });
   }
-}
-
-async function readWholePage(response: IncomingMessage): Promise<Page> {
-  const encoding = response.headers['content-encoding'] ?? '';
-  if (!['', 'gzip', 'deflate', 'br'].includes(encoding)) return { parts: [] };
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response.iterator({ destroyOnReturn: false })) {
-    parts.push(part as Buffer);
-    size += (part as Buffer).length;
-    if (size > MAX_PAGE_BYTES) return { parts };
-  }
-  return { parts, text: decoded(Buffer.concat(parts), encoding).toString('utf8') };
-}
-
-function decoded(bytes: Buffer, encoding: string): Buffer {
-  const options = { maxOutputLength: 4 * MAX_PAGE_BYTES };
-  if (bytes.length === 0 || encoding === '') return bytes;
-  if (encoding === 'gzip') return gunzipSync(bytes, options);
-  return encoding === 'br' ? brotliDecompressSync(bytes, options) : inflateRawSync(bytes, options);
 }
 
 /**

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import { type KubeObject, StatusError } from '@gantry/objects';
-import { must } from '@gantry/base';
+import { must, systemClock } from '@gantry/base';
 import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { UNLOGGED } from '../../audit/index.ts';
@@ -12,6 +13,7 @@ import type { Registry } from '../../registry/index.ts';
 import { parseRoute } from '../request-info.ts';
 import { ResourceRegistry } from '../../resource-registry.ts';
 import { sendStatus } from '../../http/respond.ts';
+import { Turns } from '../../turns.ts';
 import { createProxyHandler } from './proxy-handler.ts';
 import { offerUpgrade } from '@gantry/streams';
 
@@ -62,7 +64,7 @@ beforeAll(async () => {
   const mayReach = (address: string): boolean => !address.startsWith('127.9.');
   const resolve = (host: string) =>
     host === 'near' ? Promise.resolve(['127.0.0.1', '127.9.0.1']) : Promise.reject(new Error('no such host'));
-  const handler = createProxyHandler({ registry, tls, random, mayReach, resolve });
+  const handler = createProxyHandler({ registry, tls, random, mayReach, resolve, turns: new Turns(systemClock) });
   const resourceRegistry = new ResourceRegistry(DEFINITIONS);
   const serve: Handle = (req, res) => {
     const url = new URL(req.url ?? '/', 'http://front');
@@ -130,16 +132,29 @@ interface Told {
   readonly code: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
+  readonly bytes: Buffer;
 }
 
-function ask(method: string, path: string, body = '', headers: Record<string, string> = {}): Promise<Told> {
+function ask(
+  method: string,
+  path: string,
+  body = '',
+  headers: Record<string, string> = {},
+  onPart: () => void = () => undefined,
+): Promise<Told> {
   return new Promise((resolve, reject) => {
     const sent = request(
       { host: '127.0.0.1', port: portOf(front), method, path, headers, agent: false },
       (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (part: string) => (text += part));
-        response.on('end', () => resolve({ code: response.statusCode ?? 0, headers: response.headers, text }));
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => {
+          parts.push(part);
+          onPart();
+        });
+        response.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          resolve({ code: response.statusCode ?? 0, headers: response.headers, text: bytes.toString(), bytes });
+        });
       },
     );
     sent.on('error', reject);
@@ -204,6 +219,41 @@ describe('a proxy', () => {
     expect((await ask('GET', `${root}/moved`)).headers.location).toBe(`${root}/there/`);
     expect((await ask('GET', `${root}/page`)).text).toBe(rewritten);
     expect((await ask('GET', `${root}/packed`)).text).toBe(rewritten);
+  });
+
+  it.each([
+    [
+      'that is large when it is decompressed',
+      gzipSync(Buffer.concat([randomBytes(200_000), Buffer.alloc(8 * 1024 * 1024)])),
+    ],
+    ['that grows much', gzipSync('<a href="/x">'.repeat(100_000))],
+    ['that is large', gzipSync(randomBytes(2 * 1024 * 1024))],
+  ])('passes a compressed page on unchanged %s', async (_, page) => {
+    answer = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip', 'content-length': page.length });
+      res.end(page);
+    };
+    const reply = await ask('GET', `${NAMESPACE}/pods/p/proxy/page`);
+    expect(reply.headers).toMatchObject({ 'content-encoding': 'gzip', 'content-length': String(page.length) });
+    expect(reply.bytes.equals(page)).toBe(true);
+  });
+
+  it('says why a compressed page cannot be read', async () => {
+    answer = (_req, res) => res.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' }).end('<p>');
+    const reply = await ask('GET', `${NAMESPACE}/pods/p/proxy/page`);
+    expect(messageOf(reply)).toBe('503 error trying to reach service: incorrect header check');
+  });
+
+  it('rewrites a page while it arrives', async () => {
+    const half = '<p>x</p>'.repeat(10_000);
+    const seen = Promise.withResolvers<void>();
+    answer = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'text/html' }).write(`<a href="/x">${half}`);
+      void seen.promise.then(() => res.end('<a href="/y">'));
+    };
+    const root = `${NAMESPACE}/pods/p/proxy`;
+    const reply = await ask('GET', `${root}/page`, '', {}, () => seen.resolve());
+    expect(reply.text).toBe(`<a href="${root}/x">${half}<a href="${root}/y">`);
   });
 
   it('lets both sides change the protocol', async () => {

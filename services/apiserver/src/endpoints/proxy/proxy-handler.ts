@@ -7,6 +7,7 @@ import {
   requestContext,
   streamOptions,
 } from '../../registry/index.ts';
+import type { Turns } from '../../turns.ts';
 import { encodePath, type Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import { type ResourceRoute, verbOfMethod } from '../request-info.ts';
@@ -21,6 +22,8 @@ export type ProxyHandler = (exchange: AuthenticatedExchange, route: ResourceRout
 
 interface ProxyOptions extends BackendOptions {
   readonly registry: RegistryReader & RegistryStreams;
+  /** Rewrites links of pages. */
+  readonly turns: Turns;
 }
 
 export function createProxyHandler(options: ProxyOptions): ProxyHandler {
@@ -47,7 +50,7 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
     const prefix = exchange.path.endsWith(path) ? exchange.path.slice(0, exchange.path.length - path.length) : '';
     try {
       const target = `${encodePath(path === '' ? '/' : path)}${search}`;
-      await forward(exchange, { backend, target, prefix, headers: {} });
+      await forward(exchange, { backend, target, prefix, turns: options.turns, headers: {} });
     } catch (error) {
       if (error instanceof UnreachableError) throw StatusError.unavailable(error.message);
       throw error;

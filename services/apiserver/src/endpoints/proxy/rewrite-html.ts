@@ -1,3 +1,6 @@
+import type { Pieces } from '@gantry/base';
+import type { Turns } from '../../turns.ts';
+
 /** Attributes with links, by element. */
 const LINKS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
@@ -29,85 +32,185 @@ const LINKS: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 );
 
-const NAME = /[A-Za-z][A-Za-z0-9]*/y;
-const SPACE = /\s*/y;
-const ATTRIBUTE_NAME = /[^\s=>"'/]+/y;
-const BARE_VALUE = /[^\s>]*/y;
+/** Rewrites the links of a page to go through the proxy, while the page arrives. */
+export async function* rewritePage(
+  page: AsyncIterable<Buffer>,
+  place: Place,
+  turns: Turns,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const rewriter = new PageRewriter(place);
+  for await (const bytes of page) yield await turns.run(() => rewriter.rewrite(bytes), signal);
+  yield rewriter.end();
+}
 
-/** Rewrites the links of a page to go through the proxy. Reads each character once, so that a malicious page cannot make it slow. */
-export function rewriteHtml(page: string, place: Place): string {
-  const out: string[] = [];
-  let done = 0;
-  for (let at = page.indexOf('<'); at >= 0; ) {
-    if (page.startsWith('<!--', at)) {
-      const end = page.indexOf('-->', at + 4);
-      if (end < 0) break;
-      at = page.indexOf('<', end);
-      continue;
-    }
-    const name = take(page, at + 1, NAME);
-    if (name === '') {
-      at = page.indexOf('<', at + 1);
-      continue;
-    }
-    const tag = readTag(page, at + 1 + name.length);
-    if (tag === undefined) break;
-    const names = LINKS.get(name.toLowerCase()) ?? [];
-    for (const { key, start, end, value } of tag.attributes) {
-      if (!names.includes(key.toLowerCase())) continue;
-      const link = rewriteLink(value.replaceAll('&amp;', '&'), place);
-      out.push(page.slice(done, start), `"${link.replaceAll('&', '&amp;').replaceAll('"', '&#34;')}"`);
-      done = end;
-    }
-    at = page.indexOf('<', tag.end);
+/** Longer links are passed on unchanged. They contain data: `data:image/png;base64,...`. */
+const MAX_LINK_CHARS = 64 * 1024;
+/** How many characters are read between two looks at the turn. */
+const PIECE_CHARS = 4096;
+/** No element and no key in LINKS is longer. */
+const MAX_NAME_CHARS = 16;
+
+const LETTER = /[A-Za-z]/;
+// HTML's white space. A page is read byte by byte, so other spaces of JavaScript's may be parts of a character.
+const SPACES = /[ \t\n\f\r]*/y;
+const ELEMENT = /[^ \t\n\f\r/>]*/y;
+const KEY = /[^ \t\n\f\r=>"'/]*/y;
+const BARE_VALUE = /[^ \t\n\f\r>]*/y;
+
+type State =
+  | 'text'
+  | 'after <'
+  | 'after <!'
+  | 'comment'
+  | 'element'
+  | 'before a key'
+  | 'key'
+  | 'after a key'
+  | 'before a value'
+  | 'value';
+
+/** Reads each character once and keeps at most one link, so that a malicious page makes it neither slow nor large. */
+export class PageRewriter {
+  readonly #place: Place;
+  #state: State = 'text';
+  /** Consecutive hyphens of a comment, or of its beginning. */
+  #hyphens = 0;
+  /** The attributes of the element that are links. */
+  #links: readonly string[] = [];
+  /** The part of the name of an element or a key that has been read. */
+  #name = '';
+  /** The quotation mark around the value; '' without one. */
+  #quote = '';
+  /** The part of a link that has been read; undefined elsewhere. */
+  #link: string | undefined;
+
+  constructor(place: Place) {
+    this.#place = place;
   }
-  out.push(page.slice(done));
-  return out.join('');
-}
 
-interface Attribute {
-  readonly key: string;
-  readonly value: string;
-  /** Start of the value, including its quotes. */
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Parses the attributes of a tag, starting after its name. Undefined when the tag has no end. */
-function readTag(page: string, from: number): { attributes: readonly Attribute[]; end: number } | undefined {
-  const attributes: Attribute[] = [];
-  let at = from;
-  while (at < page.length) {
-    at += take(page, at, SPACE).length;
-    if (page[at] === '>') return { attributes, end: at + 1 };
-    const key = take(page, at, ATTRIBUTE_NAME);
-    at += Math.max(1, key.length);
-    if (key === '') continue;
-    const equals = at + take(page, at, SPACE).length;
-    if (page[equals] !== '=') {
-      at = equals;
-      continue;
+  /** The next bytes of the page, rewritten. */
+  *rewrite(bytes: Buffer): Pieces<Buffer> {
+    const out: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += PIECE_CHARS) {
+      if (at > 0) yield;
+      out.push(Buffer.from(this.#read(bytes.toString('latin1', at, at + PIECE_CHARS)), 'latin1'));
     }
-    const start = equals + 1 + take(page, equals + 1, SPACE).length;
-    const quote = page[start];
-    if (quote === '"' || quote === "'") {
-      const close = page.indexOf(quote, start + 1);
-      if (close < 0) return undefined;
-      attributes.push({ key, value: page.slice(start + 1, close), start, end: close + 1 });
-      at = close + 1;
-    } else {
-      const value = take(page, start, BARE_VALUE);
-      attributes.push({ key, value, start, end: start + value.length });
-      at = start + value.length;
+    return Buffer.concat(out);
+  }
+
+  /** The rest, if the page has ended within a link. */
+  end(): Buffer {
+    return Buffer.from(this.#releaseLink(), 'latin1');
+  }
+
+  #read(text: string): string {
+    let out = '';
+    for (let at = 0; at < text.length; ) {
+      if (this.#state !== 'value') {
+        const next = this.#readMarkup(text, at);
+        // The quotation mark before a link is kept with the link.
+        if (this.#link === undefined) out += text.slice(at, next);
+        at = next;
+        continue;
+      }
+      const end = this.#quote === '' ? endOf(BARE_VALUE, text, at) : text.indexOf(this.#quote, at);
+      const isOver = end >= 0 && end < text.length;
+      out += this.#readValue(text.slice(at, isOver ? end : text.length), isOver);
+      at = isOver ? end + this.#quote.length : text.length;
+    }
+    return out;
+  }
+
+  #readValue(part: string, isOver: boolean): string {
+    if (isOver) this.#state = 'before a key';
+    if (this.#link === undefined) return isOver ? `${part}${this.#quote}` : part;
+    this.#link += part;
+    if (!isOver) return this.#link.length > MAX_LINK_CHARS ? this.#releaseLink() : '';
+    const link = rewriteLink(this.#link.replaceAll('&amp;', '&'), this.#place);
+    this.#link = undefined;
+    return `"${link.replaceAll('&', '&amp;').replaceAll('"', '&#34;')}"`;
+  }
+
+  #releaseLink(): string {
+    const kept = this.#link === undefined ? '' : `${this.#quote}${this.#link}`;
+    this.#link = undefined;
+    return kept;
+  }
+
+  /** Reads some markup, or enters another state. Returns the position of the rest. */
+  #readMarkup(text: string, at: number): number {
+    const char = text[at] ?? '';
+    switch (this.#state) {
+      case 'text': {
+        const start = text.indexOf('<', at);
+        return start < 0 ? text.length : this.#enter('after <', start + 1);
+      }
+      case 'after <':
+        return char === '!' ? this.#enter('after <!', at + 1) : this.#enter(LETTER.test(char) ? 'element' : 'text', at);
+      case 'after <!':
+        if (char !== '-') return this.#enter('text', at);
+        return ++this.#hyphens === 2 ? this.#enter('comment', at + 1) : at + 1;
+      case 'comment': {
+        if (char === '>' && this.#hyphens >= 2) return this.#enter('text', at + 1);
+        this.#hyphens = char === '-' ? this.#hyphens + 1 : 0;
+        if (char === '-') return at + 1;
+        const hyphen = text.indexOf('-', at);
+        return hyphen < 0 ? text.length : hyphen;
+      }
+      case 'element': {
+        const end = this.#readName(ELEMENT, text, at);
+        if (end === text.length) return end;
+        this.#links = LINKS.get(this.#name.toLowerCase()) ?? [];
+        return this.#enter('before a key', end);
+      }
+      case 'before a key': {
+        const start = endOf(SPACES, text, at);
+        if (start === text.length) return start;
+        if (text[start] === '>') return this.#enter('text', start + 1);
+        // A character that is out of place is skipped.
+        return endOf(KEY, text, start) === start ? start + 1 : this.#enter('key', start);
+      }
+      case 'key': {
+        const end = this.#readName(KEY, text, at);
+        return end === text.length ? end : this.#enter('after a key', end);
+      }
+      case 'after a key': {
+        const end = endOf(SPACES, text, at);
+        if (end === text.length) return end;
+        return text[end] === '=' ? this.#enter('before a value', end + 1) : this.#enter('before a key', end);
+      }
+      case 'before a value': {
+        const start = endOf(SPACES, text, at);
+        if (start > at) return start;
+        this.#quote = char === '"' || char === "'" ? char : '';
+        if (this.#links.includes(this.#name.toLowerCase())) this.#link = '';
+        return this.#enter('value', at + this.#quote.length);
+      }
+      case 'value':
+        return at;
     }
   }
-  return undefined;
+
+  #enter(state: State, at: number): number {
+    this.#state = state;
+    this.#hyphens = 0;
+    if (state === 'element' || state === 'key') this.#name = '';
+    return at;
+  }
+
+  /** Reads on in a name. Longer names than those in LINKS are not kept. */
+  #readName(pattern: RegExp, text: string, at: number): number {
+    const end = endOf(pattern, text, at);
+    if (this.#name.length <= MAX_NAME_CHARS) this.#name += text.slice(at, end);
+    return end;
+  }
 }
 
-/** The match of a sticky expression at a position; '' if there is none. */
-function take(page: string, at: number, expression: RegExp): string {
-  expression.lastIndex = at;
-  return expression.exec(page)?.[0] ?? '';
+/** The end of the match of a sticky expression at a position. */
+function endOf(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
 }
 
 /** The location of a backend's pages for the client. */

@@ -15,6 +15,7 @@ import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import type { TokenAuthenticator } from '../../auth/authn/token-authenticator.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { ResourceRegistry } from '../../resource-registry.ts';
+import type { Turns } from '../../turns.ts';
 import type { Registry } from '../../registry/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import { createBodyReader } from '../../http/read-body.ts';
@@ -53,6 +54,7 @@ export interface RestEndpointOptions {
   readonly standing: StandingRequests;
   readonly checks: HealthChecks;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly random: Random;
   readonly newUid: NewUid;
   readonly audit: AuditTrail;
@@ -90,7 +92,7 @@ export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
     }),
     aggregated: createAggregatedApis({ ...options.aggregation, authorizer, clock }),
     logs: createLogHandler({ registry, authorizer, lookup, agents: options.agentLogs, clock }),
-    proxies: createProxyHandler({ registry, tls: options.agentTls, random }),
+    proxies: createProxyHandler({ registry, tls: options.agentTls, random, turns: options.turns }),
     streams: createStreamHandler({ registry, lookup, agents: options.agentStreams, clock }),
     pages: createPages({
       describe,
