@@ -3,7 +3,7 @@ import type { ByteChoice } from './stream-protocol.ts';
 import { takeOver } from './taken-connection.ts';
 import { acceptWebSocket } from './websocket/accept-websocket.ts';
 
-/** Clients have nothing to say; what they do say is dropped. */
+/** The longest message of a client. Messages of clients are ignored. */
 const MAX_RECEIVED_BYTES = 64 * 1024;
 
 /** RFC 6455, section 7.4.1: a normal closure, and an unexpected condition at the server. */
@@ -13,15 +13,15 @@ const CLOSE_CODES = { complete: 1000, incomplete: 1011 } as const;
 export interface ByteMessages {
   /** Aborted when the connection has ended. */
   readonly ended: AbortSignal;
-  /** Resolves when the bytes have gone out, or the connection has ended. */
+  /** Resolves when the bytes are sent or the connection has ended. */
   send(bytes: Uint8Array): Promise<void>;
-  /** Ends the connection after everything that has been sent. `incomplete` tells the client that there was more to send. */
+  /** Ends the connection after all sent bytes. `incomplete` tells the client that bytes are missing. */
   close(content: 'complete' | 'incomplete'): void;
 }
 
 /**
- * Changes to a WebSocket on which only the server sends, as Kubernetes does for answers of bytes. The first message is empty. Throws
- * HandshakeError while the request can still be answered.
+ * Opens a WebSocket on which only the server sends, as Kubernetes does for responses of bytes. The first message is empty. Throws
+ * HandshakeError, after which the request can get an ordinary response.
  */
 export function openByteMessages(
   exchange: UpgradeExchange,
@@ -31,12 +31,12 @@ export function openByteMessages(
   const socket = acceptWebSocket(exchange.req, upgrade, protocol, MAX_RECEIVED_BYTES);
   takeOver(exchange, upgrade);
   const ended = new AbortController();
-  // A client that breaks the protocol is cut off by the library; 'close' follows.
+  // After a violation of the protocol the library closes the connection and emits 'close'.
   socket.on('error', () => undefined);
   socket.once('close', () => ended.abort());
   const send = (bytes: Uint8Array): Promise<void> => {
     const data = codec === 'base64' ? Buffer.from(bytes).toString('base64') : bytes;
-    // A failure means that the connection has ended, which `ended` says.
+    // A failure means that the connection has ended; `ended` reports that.
     return new Promise((resolve) => socket.send(data, () => resolve()));
   };
   void send(Buffer.alloc(0));

@@ -5,31 +5,31 @@ import type { Status } from '@gantry/objects';
 export interface CommandOptions {
   readonly stdin: boolean;
   readonly stdout: boolean;
-  /** Never with a terminal, which has one output. */
+  /** Never with a terminal, because a terminal has only one output. */
   readonly stderr: boolean;
   readonly tty: boolean;
 }
 
-/** A client's ends of the streams of a process, in whatever protocol. Streams that were not asked for are absent. */
+/** The client's ends of a process's streams, in any protocol. Streams that the client did not request are absent. */
 export interface CommandStreams {
   readonly stdin: Readable | undefined;
   readonly stdout: Writable | undefined;
   readonly stderr: Writable | undefined;
-  /** Sizes of the terminal, in JSON, one after the other. */
+  /** A sequence of terminal sizes in JSON. */
   readonly resize: Readable | undefined;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client has disconnected. */
   readonly ended: AbortSignal;
-  /** Sends how it went, after all output, and ends the connection. Once. */
+  /** Sends the outcome after all output, and ends the connection. Called once. */
   finish(outcome: CommandOutcome): Promise<void>;
 }
 
-/** How a process or the try to start it ended. */
+/** The end of a process, or of the attempt to start it. */
 export type CommandOutcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'exit'; readonly code: number }
   | { readonly kind: 'failure'; readonly message: string };
 
-/** The Status of an outcome, as the kubelet words it: without the type of the object. */
+/** The Status of an outcome, with the kubelet's messages and, like its own, without kind and apiVersion. */
 function statusOf(outcome: CommandOutcome): Omit<Status, 'kind' | 'apiVersion'> {
   switch (outcome.kind) {
     case 'success':
@@ -55,7 +55,7 @@ function statusOf(outcome: CommandOutcome): Omit<Status, 'kind' | 'apiVersion'> 
   }
 }
 
-/** What goes through the error stream: a Status in JSON, or in older protocols the text of a failure. */
+/** The content of the error stream: a Status in JSON, or in older protocols the text of a failure. */
 export function outcomeBytes(outcome: CommandOutcome, as: 'status' | 'text'): Buffer {
   const status = statusOf(outcome);
   if (as === 'status') return Buffer.from(JSON.stringify(status));

@@ -2,10 +2,10 @@ import { finished } from 'node:stream/promises';
 import type { Writable } from 'node:stream';
 import type { Clock } from '@gantry/base';
 
-/** For the last bytes, which are few. A client that reads on and on sets no new deadline. */
+/** The time limit for the last bytes, which are few. A client that reads slowly does not extend it. */
 const FINISH_MS = 60_000;
 
-/** Ends a stream after these bytes; resolves when they have gone out, or the client has gone or does not read them in time. */
+/** Ends a stream after these bytes. Resolves when they are sent, the client has disconnected, or the time limit is over. */
 export async function finishWriting(
   stream: Writable | undefined,
   clock: Clock,
@@ -17,7 +17,7 @@ export async function finishWriting(
   try {
     await finished(stream, { readable: false });
   } catch {
-    // The client cannot be told anything any more.
+    // The client has disconnected.
   } finally {
     cancel();
   }

@@ -1,6 +1,6 @@
 /**
- * The streaming protocols of Kubernetes' clients, server side: SPDY/3.1 (`spdy/`), channels over WebSockets (`websocket/`), SPDY through
- * WebSockets, and what exec, attach, port-forward and logs send through them. Nothing here knows pods or agents.
+ * The server side of the streaming protocols of Kubernetes' clients: SPDY/3.1 (`spdy/`), channels over WebSockets (`websocket/`), SPDY
+ * through WebSockets, and the messages of exec, attach, port-forward and logs in them. Nothing here depends on pods or agents.
  */
 export {
   type CommandOptions,

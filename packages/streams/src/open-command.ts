@@ -10,13 +10,13 @@ import { openWebSocketCommand } from './websocket-command.ts';
 
 export interface CommandSurroundings {
   readonly clock: Clock;
-  /** The user's. */
+  /** The share of the client's user. */
   readonly messages: MessageShare;
 }
 
 /**
- * Changes to the protocol and gives the client's streams; undefined when the client does not open them in time. Rejects with
- * HandshakeError while the request can still be answered.
+ * Switches to the chosen protocol and returns the client's streams; undefined if the client does not open them in time. Rejects with
+ * HandshakeError, after which the request can get an ordinary response.
  */
 export async function openCommand(
   exchange: UpgradeExchange,

@@ -1,10 +1,10 @@
 import type { Duplex, Writable } from 'node:stream';
 
-/** One connection that a client wants to a port of a pod. */
+/** One connection of a client to a port of a pod. */
 export interface PortStreams {
   readonly port: number;
   readonly data: Duplex;
-  /** Takes a text when the connection cannot be made, or breaks. */
+  /** For a message when the connection fails. */
   readonly error: Writable;
 }
 

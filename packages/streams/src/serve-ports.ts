@@ -9,19 +9,18 @@ import { acceptWebSocket } from './websocket/accept-websocket.ts';
 import { limitMessages, type MessageShare } from './websocket/message-memory.ts';
 import { serveWebSocketPorts } from './websocket-ports.ts';
 
-/** What stands beside the request. */
 export interface PortOptions {
-  /** Of a WebSocket with channels; other clients name the port of each connection. */
+  /** Only for a WebSocket with channels; other clients name the port of each connection. */
   readonly ports: readonly number[];
   readonly clock: Clock;
-  /** The user's. */
+  /** The share of the client's user. */
   readonly messages: MessageShare;
   readonly serve: ServePort;
 }
 
 /**
- * Changes to the protocol and serves the connections that the client forwards; resolves when it has gone, or after the end of
- * `exchange.signal`. Rejects with HandshakeError while the request can still be answered.
+ * Switches to the chosen protocol and serves the client's connections. Resolves when the client has disconnected, or after
+ * `exchange.signal` is aborted. Rejects with HandshakeError, after which the request can get an ordinary response.
  */
 export async function servePorts(
   exchange: UpgradeExchange,

@@ -10,7 +10,7 @@ import type { CommandProtocol } from './stream-protocol.ts';
 /** The names of a command's streams in the header `streamType`. */
 type StreamType = 'stdin' | 'stdout' | 'stderr' | 'error' | 'resize';
 
-/** How long a client may take to open its streams: the kubelet's time. */
+/** The time limit for a client to open its streams, as in the kubelet. */
 export const STREAM_CREATION_MS = 30_000;
 
 interface SpdyCommandOptions extends CommandOptions {
@@ -19,7 +19,7 @@ interface SpdyCommandOptions extends CommandOptions {
   readonly clock: Clock;
 }
 
-/** The streams of a command over SPDY, which the client opens one by one; undefined when it does not in time. */
+/** The streams of a command over SPDY. The client opens them one by one; the result is undefined if it does not open all in time. */
 export async function openSpdyCommand(options: SpdyCommandOptions): Promise<CommandStreams | undefined> {
   const { transport, protocol, clock } = options;
   const wanted = wantedStreams(options);

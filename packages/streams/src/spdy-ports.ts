@@ -14,14 +14,14 @@ export interface SpdyPortOptions {
   readonly signal: AbortSignal;
 }
 
-/** A pair of streams of which one may not have come yet. */
+/** A pair of streams; one may not be open yet. */
 interface Pair {
   data?: SpdyStream;
   error?: SpdyStream;
   readonly cancel: CancelTimer;
 }
 
-/** Serves all connections that a client forwards through one connection of SPDY; resolves at its end. */
+/** Serves all connections that a client forwards through one SPDY connection. Resolves when that has ended. */
 export async function serveSpdyPorts({ transport, clock, serve, signal }: SpdyPortOptions): Promise<void> {
   const pairs = new Map<string, Pair>();
   const expire = (id: string): void => {
@@ -30,7 +30,7 @@ export async function serveSpdyPorts({ transport, clock, serve, signal }: SpdyPo
     pair?.error?.end(`(request=${id}) timed out waiting for streams`);
     pair?.data?.destroy();
   };
-  // A client that resets streams as fast as it opens them would fill the memory with halves that wait.
+  // Otherwise a client that opens and resets many streams would fill the memory with incomplete pairs.
   const forget = (id: string, pair: Pair, stream: SpdyStream): void => {
     if (pairs.get(id) !== pair) return;
     if (pair.data === stream) delete pair.data;
@@ -62,7 +62,7 @@ export async function serveSpdyPorts({ transport, clock, serve, signal }: SpdyPo
   for (const pair of pairs.values()) pair.cancel();
 }
 
-/** The port of a stream with proper headers. */
+/** The port of a stream; undefined if its headers are invalid. */
 function portOf(headers: Headers): number | undefined {
   const text = headers.get('port') ?? '';
   const type = headers.get('streamtype');
@@ -74,7 +74,7 @@ function isNew(pair: Pair | undefined, headers: Headers): boolean {
   return (headers.get('streamtype') === 'data' ? pair?.data : pair?.error) === undefined;
 }
 
-/** What the two streams of a connection have in common. Old clients send no id, but open the error stream and then the data stream. */
+/** The id that the two streams of a connection share. Old clients send none, but open the data stream right after the error stream. */
 function requestOf(headers: Headers, stream: number): string {
   const id = headers.get('requestid') ?? '';
   if (id !== '') return id;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isWebSocketRequest, offeredProtocols } from './websocket/accept-websocket.ts';
 import type { ChannelCodec } from './websocket/channel-connection.ts';
 
-/** Subprotocols of exec and attach over SPDY, the best first. */
+/** Subprotocols of exec and attach over SPDY, the newest first. */
 export const COMMAND_PROTOCOLS = [
   'v4.channel.k8s.io',
   'v3.channel.k8s.io',
@@ -11,42 +11,42 @@ export const COMMAND_PROTOCOLS = [
 ] as const;
 /** The subprotocol of port-forward over SPDY. */
 export const PORT_PROTOCOL = 'portforward.k8s.io';
-/** The same in a WebSocket. */
+/** The subprotocol of port-forward over SPDY in a WebSocket. */
 export const PORT_TUNNEL = `SPDY/3.1+${PORT_PROTOCOL}`;
 
 export type CommandProtocol = (typeof COMMAND_PROTOCOLS)[number];
 
-/** How a client of exec or attach wants to talk. */
+/** The negotiated protocol of exec or attach. */
 export type CommandChoice =
   | { readonly kind: 'spdy'; readonly protocol: CommandProtocol }
   | {
       readonly kind: 'websocket';
-      /** '' when the client offered none. */
+      /** '' if the client offered none. */
       readonly protocol: string;
       readonly codec: ChannelCodec;
       readonly halfClose: boolean;
-      /** Whether the outcome is a Status in JSON; else it is a text, and only of a failure. */
+      /** `status`: the outcome is sent as a Status in JSON. `text`: only a failure is sent, as text. */
       readonly outcome: 'status' | 'text';
     };
 
-/** How a client of port-forward wants to talk. */
+/** The negotiated protocol of port-forward. */
 export type PortChoice =
   | { readonly kind: 'spdy' }
   | { readonly kind: 'tunnel' }
   | { readonly kind: 'websocket'; readonly protocol: string; readonly codec: ChannelCodec };
 
-/** How a client of an answer of bytes wants to have it in messages. */
+/** The negotiated protocol of a response of bytes. */
 export interface ByteChoice {
-  /** '' when the client offered none. */
+  /** '' if the client offered none. */
   readonly protocol: string;
   readonly codec: ChannelCodec;
 }
 
-/** There is no protocol in which the request can be answered. */
+/** Client and server have no protocol in common, or the request is malformed. */
 export class NegotiationError extends Error {
   override readonly name = 'NegotiationError';
   readonly code: 400 | 403;
-  /** What the server can, for the client to choose from. */
+  /** The protocols that the server supports. */
   readonly accepted: readonly string[];
 
   constructor(code: 400 | 403, message: string, accepted: readonly string[] = []) {
@@ -79,17 +79,17 @@ const WEBSOCKET_BYTES: Readonly<Record<string, ChannelCodec>> = {
   'base64.binary.k8s.io': 'base64',
 };
 
-/** Whether the request asks for a connection in another protocol. */
+/** Whether the request asks to switch to another protocol. */
 export function asksForUpgrade({ headers }: IncomingMessage): boolean {
   return (headers.connection ?? '').toLowerCase().includes('upgrade');
 }
 
-/** The protocol for exec and attach: the first of the client's that is known. Throws NegotiationError. */
+/** The protocol for exec and attach: the first one in the client's list that the server supports. Throws NegotiationError. */
 export function chooseForCommand(req: IncomingMessage): CommandChoice {
   if (!isWebSocketRequest(req)) return { kind: 'spdy', protocol: chooseSpdy(req, COMMAND_PROTOCOLS) };
   checkHandshake(req);
   const offered = offeredProtocols(req);
-  // A client that knows half-closes gets them, wherever they stand in its list.
+  // v5, which has half-closes, is preferred at any position in the list.
   const protocol = offered.includes(V5) ? V5 : firstOf(offered, Object.keys(WEBSOCKET_COMMANDS));
   const how = WEBSOCKET_COMMANDS[protocol];
   if (how === undefined) throw unsupported(offered, Object.keys(WEBSOCKET_COMMANDS));
@@ -111,7 +111,7 @@ export function chooseForPorts(req: IncomingMessage): PortChoice {
   return { kind: 'websocket', protocol, codec };
 }
 
-/** What the library would refuse, before anything is begun for the request. */
+/** Checks what the library would reject, before anything is started for the request. */
 function checkHandshake({ method, headers }: IncomingMessage): void {
   const isProper =
     method === 'GET' &&
@@ -120,7 +120,7 @@ function checkHandshake({ method, headers }: IncomingMessage): void {
   if (!isProper) throw new NegotiationError(400, 'unable to upgrade: the WebSocket handshake is invalid');
 }
 
-/** How an answer of bytes goes into messages; undefined when the request asks for no WebSocket. Throws NegotiationError. */
+/** The protocol for a response of bytes; undefined if the request asks for no WebSocket. Throws NegotiationError. */
 export function chooseForBytes(req: IncomingMessage): ByteChoice | undefined {
   if (!isWebSocketRequest(req)) return undefined;
   checkHandshake(req);
@@ -144,7 +144,7 @@ function unsupported(offered: readonly string[], known: readonly string[]): Nego
   );
 }
 
-/** In the words of Kubernetes, which clients that fall back to an older protocol look for. */
+/** The messages are Kubernetes'. Clients recognise them and fall back to an older protocol. */
 function chooseSpdy<T extends string>(req: IncomingMessage, known: readonly T[]): T {
   const { headers } = req;
   const count = Object.keys(headers).length;

@@ -2,14 +2,14 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { Socket } from 'node:net';
 import type { Upgrade, UpgradeExchange } from './upgrades.ts';
 
-/** As the kubelet ends streams on which nothing has happened. */
+/** An idle connection is closed after this time, as by the kubelet. */
 const IDLE_MS = 4 * 60 * 60 * 1000;
-/** A client whose machine is gone never ends its connection. */
+/** Detects clients whose machine is gone: they never close their connection. */
 const KEEPALIVE_MS = 30_000;
 
 /**
- * Takes the connection of an upgrade request over from HTTP: nothing else is written to it afterwards. Its end is the end of the
- * request.
+ * Takes over the connection of an upgrade request from HTTP. The HTTP server writes nothing to it afterwards. The request ends when the
+ * connection ends.
  */
 export function takeOver({ res }: UpgradeExchange, { socket }: Upgrade): void {
   res.statusCode = 101;
@@ -19,7 +19,7 @@ export function takeOver({ res }: UpgradeExchange, { socket }: Upgrade): void {
   socket.setTimeout(IDLE_MS, () => socket.destroy());
 }
 
-/** Answers 101 with these headers. `socket` then begins with the first byte of the other protocol. */
+/** Sends response 101 with these headers. The next byte that `socket` reads is the first one of the other protocol. */
 export function switchProtocol(exchange: UpgradeExchange, upgrade: Upgrade, headers: OutgoingHttpHeaders): void {
   takeOver(exchange, upgrade);
   const { socket, head } = upgrade;

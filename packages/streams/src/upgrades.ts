@@ -2,13 +2,13 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** The connection of a request that asks for another protocol, and what has come after its head. */
+/** The connection of an upgrade request, and the bytes that followed its headers. */
 export interface Upgrade {
   readonly socket: Duplex;
   readonly head: Buffer;
 }
 
-/** A request for another protocol, as a server hands it to a handler. */
+/** An upgrade request, as a server passes it to a handler. */
 export interface UpgradeExchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -19,8 +19,8 @@ export interface UpgradeExchange {
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
 /**
- * Records an upgrade request, whose handler may take the connection over. The result is an ordinary response for the other case; the
- * connection ends with it.
+ * Records an upgrade request, whose handler may take over the connection. Otherwise the handler uses the result, an ordinary response that
+ * ends the connection.
  */
 export function offerUpgrade(request: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
   const response = new ServerResponse(request);
@@ -31,7 +31,7 @@ export function offerUpgrade(request: IncomingMessage, socket: Socket, head: Buf
   return response;
 }
 
-/** The connection that may be taken over; undefined for an ordinary request. */
+/** The connection that a handler may take over; undefined for an ordinary request. */
 export function upgradeOf(request: IncomingMessage): Upgrade | undefined {
   return upgrades.get(request);
 }

@@ -5,12 +5,12 @@ import { finishWriting } from './finish-writing.ts';
 import type { CommandChoice } from './stream-protocol.ts';
 import { ChannelConnection } from './websocket/channel-connection.ts';
 
-/** The channels of a command: the first three have the numbers of its files. */
+/** The channels of a command. The first three have the numbers of its file descriptors. */
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
 export interface WebSocketSurroundings {
   readonly clock: Clock;
-  /** Called once with the number of bytes that have been received and not read. */
+  /** Called once; the argument returns the number of received bytes that were not read yet. */
   readonly limit: (queued: () => number) => void;
 }
 
@@ -38,7 +38,7 @@ export function openWebSocketCommand(
   const output = channel(stdout, 'stdout');
   const errors = channel(stderr, 'stderr');
   const error = connection.channel(CHANNEL.error);
-  // Tells the client that the connection stands, as Kubernetes does.
+  // Tells the client that the connection is ready, as Kubernetes does.
   connection.announce(stdout ? CHANNEL.stdout : stderr ? CHANNEL.stderr : CHANNEL.error);
   return {
     stdin: channel(stdin, 'stdin'),

@@ -6,17 +6,17 @@ import { type ChannelCodec, ChannelConnection } from './websocket/channel-connec
 export interface WebSocketPortOptions {
   readonly socket: WebSocket;
   readonly codec: ChannelCodec;
-  /** One connection to each. */
+  /** Each gets one connection. */
   readonly ports: readonly number[];
   readonly clock: Clock;
-  /** Called once with the number of bytes that have been received and not read. */
+  /** Called once; the argument returns the number of received bytes that were not read yet. */
   readonly limit: (queued: () => number) => void;
   readonly serve: ServePort;
   /** Ends the connection. */
   readonly signal: AbortSignal;
 }
 
-/** Serves one connection per port, each over a pair of channels that begins with its number; resolves when all have ended. */
+/** Serves one connection per port, each over a pair of channels. Both begin with the port's number. Resolves when all have ended. */
 export async function serveWebSocketPorts(options: WebSocketPortOptions): Promise<void> {
   const { socket, codec, ports, clock, limit, serve, signal } = options;
   const connection = new ChannelConnection(socket, {
@@ -45,10 +45,10 @@ export async function serveWebSocketPorts(options: WebSocketPortOptions): Promis
   await untilAborted(connection.ended);
 }
 
-/** Numbers of channels are one byte, and 255 is taken. */
+/** Each port has two channels. A channel number is one byte, and 255 is reserved. */
 const MAX_PORTS = 127;
 
-/** The ports in the query, which are all that a client of this protocol can ask for; or what is wrong with them, in the kubelet's words. */
+/** The ports in the query: a client of this protocol names them only there. `refused` is the kubelet's message for invalid ports. */
 export function parsePorts(query: URLSearchParams): readonly number[] | { readonly refused: string } {
   const texts = query.getAll('ports');
   if (texts.length === 0) return { refused: 'query parameter "port" is required' };

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 
-/** Writes; resolves when the data has gone out, which is no longer needed then, or the client has gone. */
+/** Writes. Resolves when the data is sent, and can be reused, or when the client has disconnected. */
 export function writeTo(stream: Writable, data: Uint8Array): Promise<void> {
   if (stream.destroyed) return Promise.resolve();
-  // A failure means that the client has gone.
+  // A failure means that the client has disconnected.
   return new Promise((resolve) => stream.write(data, () => resolve()));
 }

@@ -6,14 +6,14 @@ const WORDS =
   'if-unmodified-since last-modified location max-forwards pragma proxy-authenticate proxy-authorization range referer ' +
   'retry-after server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get status';
 
-/** Those with a space or a sign that belongs to them. */
+/** More words, which contain spaces or signs. */
 const MORE = ['200 OK', 'version', 'HTTP/1.1', 'url', 'public', 'set-cookie', 'keep-alive', 'origin'];
 
 /** Statuses without a text. */
 const STATUSES =
   '100 101 201 202 205 206 300 302 303 304 305 306 307 402 405 406 407 408 409 410 411 412 413 414 415 416 417 502 504 505';
 
-/** Statuses with one, parts of dates, and values of headers, with nothing between them. */
+/** Statuses with a text, parts of dates, and values of headers, without separators. */
 const TAIL =
   '203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not ' +
   'Found500 Internal Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec ' +
@@ -27,7 +27,7 @@ function withLength(word: string): Buffer {
   return Buffer.concat([length, Buffer.from(word, 'latin1')]);
 }
 
-/** What zlib is given before the header blocks of SPDY/3. */
+/** The zlib dictionary for header blocks of SPDY/3. */
 export const HEADER_DICTIONARY: Buffer = Buffer.concat([
   ...[...WORDS.split(' '), ...MORE].map(withLength),
   Buffer.from(STATUSES.replaceAll(' ', '') + TAIL, 'latin1'),

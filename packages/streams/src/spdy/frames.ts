@@ -12,18 +12,18 @@ export const CONTROL = {
   windowUpdate: 9,
 } as const;
 
-/** The last frame of this direction of a stream. */
+/** Marks the last frame of one direction of a stream. */
 export const FIN = 1;
-/** In SYN_STREAM: the receiver of the stream sends nothing. */
+/** In SYN_STREAM: the receiver of the frame sends nothing on the stream. */
 export const UNIDIRECTIONAL = 2;
 
 export const FRAME_HEADER_BYTES = 8;
 const VERSION = 3;
 
-/** One frame, or a part of the data of one. */
+/** A control frame, or a part of a data frame. */
 export type Frame =
   | { readonly kind: 'control'; readonly type: number; readonly flags: number; readonly payload: Buffer }
-  /** `flags` are those of the frame in its last part, and 0 before. */
+  /** `flags` are the frame's in its last part, and 0 in other parts. */
   | { readonly kind: 'data'; readonly stream: number; readonly flags: number; readonly data: Buffer };
 
 /** A control frame. */
@@ -36,7 +36,7 @@ export function controlFrame(type: number, flags: number, payload: Uint8Array): 
   return frame;
 }
 
-/** What stands before `length` bytes of data. */
+/** The header of a data frame of `length` bytes. */
 export function dataHeader(stream: number, flags: number, length: number): Buffer {
   const header = Buffer.alloc(FRAME_HEADER_BYTES);
   header.writeUInt32BE(stream, 0);
@@ -44,33 +44,33 @@ export function dataHeader(stream: number, flags: number, length: number): Buffe
   return header;
 }
 
-/** Numbers of 32 bits, as most control frames consist of. */
+/** Encodes 32-bit numbers, of which most control frames consist. */
 export function numbers(...values: readonly number[]): Buffer {
   const out = Buffer.alloc(values.length * 4);
   values.forEach((value, index) => out.writeUInt32BE(value >>> 0, index * 4));
   return out;
 }
 
-/** The number at `offset`, without the first bit, which is reserved. Throws SpdyError for a payload that is too short. */
+/** The number at `offset` without its first bit, which is reserved. Throws SpdyError if the payload is too short. */
 export function numberAt(payload: Buffer, offset: number): number {
   if (payload.length < offset + 4) throw new SpdyError('a control frame is too short');
   return payload.readUInt32BE(offset) & 0x7fffffff;
 }
 
-/** Cuts bytes into frames, however they arrive. */
+/** Splits the received bytes into frames. */
 export class FrameReader {
   readonly #maxControlBytes: number;
-  /** What has come of a header, or of a control frame. */
+  /** The received part of an incomplete header or control frame. */
   #pending: Buffer = Buffer.alloc(0);
-  /** Of a data frame whose header has been read. */
+  /** The data frame whose header was read. */
   #data: { readonly stream: number; readonly flags: number; left: number } | undefined;
 
-  /** A larger control frame is refused. */
+  /** A control frame of more than `maxControlBytes` is an error. */
   constructor(maxControlBytes: number) {
     this.#maxControlBytes = maxControlBytes;
   }
 
-  /** The frames that are complete with these bytes. Data is passed on as it comes. Throws SpdyError. */
+  /** Returns the control frames that these bytes complete, and the data in them. Throws SpdyError. */
   *read(bytes: Buffer): Generator<Frame> {
     let rest = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     for (;;) {
@@ -90,7 +90,7 @@ export class FrameReader {
       }
       const frame = this.#begin(rest);
       if (frame === undefined) {
-        // A copy: the rest would keep the whole chunk in memory.
+        // A copy, because a slice would keep the whole chunk in memory.
         this.#pending = Buffer.from(rest);
         return;
       }
@@ -99,7 +99,7 @@ export class FrameReader {
     }
   }
 
-  /** Reads a header, with what follows it in a control frame; undefined while it is incomplete. */
+  /** Reads the header of a data frame, or a whole control frame; undefined while it is incomplete. */
   #begin(rest: Buffer): { readonly used: number; readonly control?: Frame } | undefined {
     if (rest.length < FRAME_HEADER_BYTES) return undefined;
     const flags = rest.readUInt8(4);

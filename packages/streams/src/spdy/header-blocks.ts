@@ -2,13 +2,13 @@ import { constants, createDeflate, createInflate, type Deflate, type Inflate } f
 import { HEADER_DICTIONARY } from './dictionary.ts';
 import { SpdyError } from './spdy-error.ts';
 
-/** Names in lower case; several values of one name are joined by a NUL, as on the wire. */
+/** Names are in lower case. Several values of one name are separated by NUL, as in the frame. */
 export type Headers = ReadonlyMap<string, string>;
 
 const MAX_PAIRS = 100;
 
 /**
- * The header blocks of one direction of a connection, which share the state of zlib: each must be passed through, in order, one at a
+ * The header blocks of one direction of a connection. They share the state of zlib, so each block must pass through it, in order, one at a
  * time.
  */
 class BlockStream {
@@ -50,13 +50,13 @@ class BlockStream {
 export class HeaderReader {
   readonly #blocks: BlockStream;
 
-  /** A block may have `maxBytes` when it is unpacked. */
+  /** An uncompressed block may have `maxBytes`. */
   constructor(maxBytes: number) {
     const zlib = createInflate({ dictionary: HEADER_DICTIONARY, flush: constants.Z_SYNC_FLUSH, chunkSize: 4096 });
     this.#blocks = new BlockStream(zlib, maxBytes);
   }
 
-  /** Call for one block after the other. Rejects with SpdyError; the connection is of no use afterwards. */
+  /** Called for one block after another. Rejects with SpdyError; the connection is unusable afterwards. */
   async read(block: Uint8Array): Promise<Headers> {
     return parse(await this.#blocks.pass(block));
   }
@@ -75,7 +75,7 @@ export class HeaderWriter {
     this.#blocks = new BlockStream(zlib, Number.POSITIVE_INFINITY);
   }
 
-  /** Call for one block after the other, and send them in that order. */
+  /** Called for one block after another. They must be sent in the same order. */
   write(headers: Headers): Promise<Buffer> {
     const texts = [...headers].flat().map((text) => Buffer.from(text, 'latin1'));
     return this.#blocks.pass(

@@ -15,11 +15,11 @@ import { type Headers, HeaderReader, HeaderWriter } from './header-blocks.ts';
 import { RESET, SpdyError } from './spdy-error.ts';
 import { SpdyStream, type StreamLink } from './spdy-stream.ts';
 
-/** What a client may use of one connection. */
+/** Limits of one connection. */
 export interface SpdyLimits {
   readonly maxStreams: number;
   readonly maxControlBytes: number;
-  /** Of one header block, unpacked. */
+  /** Of one uncompressed header block. */
   readonly maxHeaderBytes: number;
 }
 
@@ -27,26 +27,25 @@ export interface SpdyOptions {
   /** The connection, from the first byte of SPDY on. */
   readonly transport: Duplex;
   readonly clock: Clock;
-  /** Whether a stream with these headers may be opened; the client is told before `onStream`. */
+  /** Whether a stream with these headers may be opened. The client gets the answer before `onStream` is called. */
   readonly accepts: (headers: Headers, id: number) => boolean;
   readonly onStream: (stream: SpdyStream) => void;
   readonly limits?: SpdyLimits;
 }
 
-/** As many as 500 forwarded connections need. Kubernetes' clients send control frames of a few hundred bytes. */
+/** Enough for 500 forwarded connections. Control frames of Kubernetes' clients have a few hundred bytes. */
 const LIMITS: SpdyLimits = { maxStreams: 1000, maxControlBytes: 16 * 1024, maxHeaderBytes: 16 * 1024 };
-/** Writing finds out that the client has gone, even while nothing is read from it. */
+/** Interval of pings. A failed write shows that the client has disconnected, also while nothing is read from it. */
 const PING_MS = 30_000;
-/** How long a client may take to read the last frames and to close the connection. */
+/** Time limit for a client to read the last frames and close the connection. */
 const CLOSE_MS = 5000;
 const MAX_DATA_BYTES = 1024 * 1024;
-/** Less is written as one piece: through a WebSocket, each piece is a message of its own. */
+/** Smaller data is copied behind its header and written once, because each write to a WebSocket is a separate message. */
 const COPIED_BYTES = 4096;
 
 /**
- * The server's side of one SPDY/3.1 connection, as Kubernetes' clients speak it: they open streams, and neither send nor heed
- * WINDOW_UPDATE, so the transport's own back-pressure is all there is. A stream that is not read stops the whole connection, as in
- * the kubelet.
+ * The server's side of one SPDY/3.1 connection, as Kubernetes' clients use it: they open streams, and neither send nor obey WINDOW_UPDATE.
+ * So the only back-pressure is that of the transport, and a stream that is not read stops the whole connection, as in the kubelet.
  */
 export class SpdyConnection implements StreamLink {
   readonly #transport: Duplex;
@@ -71,7 +70,7 @@ export class SpdyConnection implements StreamLink {
     this.#headersIn = new HeaderReader(this.#limits.maxHeaderBytes);
   }
 
-  /** Reads frames until the connection has ended, from either side. Never rejects: a client may break off at any byte. */
+  /** Reads frames until client or server has ended the connection. Never rejects, because a client may disconnect at any byte. */
   async serve(): Promise<void> {
     const unblock = (): void => this.#unblock();
     this.#transport.on('drain', unblock);
@@ -86,7 +85,7 @@ export class SpdyConnection implements StreamLink {
         }
       }
     } catch (error) {
-      // Other errors are those of the transport, which has ended then.
+      // Other errors come from the transport, which has then ended.
       if (error instanceof SpdyError) await this.#breakOff();
     } finally {
       for (const cancel of this.#timers) cancel();
@@ -98,18 +97,18 @@ export class SpdyConnection implements StreamLink {
     }
   }
 
-  /** Resets the streams that are left and ends the connection when the client has read everything. */
+  /** Resets the remaining streams, and ends the connection when the client has read everything. */
   close(): void {
     if (this.#state === 'closing') return;
     this.#state = 'closing';
     for (const stream of this.#streams.values()) stream.destroy();
     void this.#writeControl(CONTROL.goAway, numbers(this.#lastStream, 0));
     this.#transport.end();
-    // The transport is still read: closing it with unread bytes would make the client lose what it has not read.
+    // Reading continues: if a connection is closed with unread bytes, the client loses the bytes that it has not read.
     this.#timers.add(this.#clock.setTimer(CLOSE_MS, () => this.#transport.destroy()));
   }
 
-  /** Tells the client that it broke the protocol; resolves when it has been sent, or the client does not take it. */
+  /** Reports an error of the protocol to the client. Resolves when the report is sent, or the client does not read it in time. */
   async #breakOff(): Promise<void> {
     void this.#writeControl(CONTROL.goAway, numbers(this.#lastStream, RESET.protocolError));
     this.#state = 'closing';
@@ -134,7 +133,7 @@ export class SpdyConnection implements StreamLink {
     this.#writeAll(parts, done);
   }
 
-  /** `done` is called when all has gone out, or the connection has ended. */
+  /** `done` is called when everything is sent, or the connection has ended. */
   #writeAll(parts: readonly Uint8Array[], done: (error?: Error) => void): void {
     const last = parts.at(-1);
     if (last === undefined) {
@@ -158,7 +157,7 @@ export class SpdyConnection implements StreamLink {
   #handle(frame: Frame): Promise<void> | undefined {
     if (frame.kind === 'data') {
       const stream = this.#streams.get(frame.stream);
-      // What was on its way when the stream ended.
+      // Data that was sent before the client knew that the stream had ended.
       if (stream === undefined) return undefined;
       const full = stream.receive(frame.data);
       if ((frame.flags & FIN) !== 0) stream.receiveEnd();
@@ -172,20 +171,20 @@ export class SpdyConnection implements StreamLink {
       case CONTROL.synStream:
         return this.#open(flags, payload);
       case CONTROL.headers:
-        // Means nothing to Kubernetes, but is part of what zlib remembers.
+        // Kubernetes ignores these headers, but they are part of zlib's state.
         return this.#headersIn.read(payload.subarray(4)).then(() => undefined);
       case CONTROL.rstStream:
         this.#streams.get(numberAt(payload, 0))?.receiveReset();
         return undefined;
       case CONTROL.ping: {
         const id = payload.length === 4 ? payload.readUInt32BE(0) : 0;
-        // Even numbers are answers to ours.
+        // Even numbers are responses to our pings.
         return id % 2 === 1 ? this.#writeControl(CONTROL.ping, numbers(id)) : undefined;
       }
       case CONTROL.synReply:
         throw new SpdyError('no stream was opened to the client');
       default:
-        // SETTINGS, WINDOW_UPDATE and GOAWAY change nothing here; unknown frames are to be ignored.
+        // SETTINGS, WINDOW_UPDATE and GOAWAY have no effect here. Unknown frames must be ignored.
         return undefined;
     }
   }
@@ -200,7 +199,7 @@ export class SpdyConnection implements StreamLink {
     const block = await this.#headersOut.write(new Map());
     await this.#writeControl(CONTROL.synReply, Buffer.concat([numbers(id), block]));
     const stream = new SpdyStream(id, headers, this);
-    // Writers hear of failures by their own calls; an error without a listener would end the process.
+    // Writers get failures from their own calls. An 'error' event without a listener would end the process.
     stream.on('error', () => undefined);
     this.#streams.set(id, stream);
     if ((flags & FIN) !== 0) stream.receiveEnd();
@@ -217,7 +216,7 @@ export class SpdyConnection implements StreamLink {
     return this.#writeControl(CONTROL.rstStream, numbers(id, status));
   }
 
-  /** A promise when the client does not read what it is sent. */
+  /** Returns a promise if the client reads too slowly. */
   #writeControl(type: number, payload: Uint8Array): Promise<void> | undefined {
     if (!this.#transport.writable) return undefined;
     this.#transport.write(controlFrame(type, 0, payload));

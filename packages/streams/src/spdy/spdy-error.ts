@@ -8,7 +8,7 @@ export const RESET = {
   streamInUse: 8,
 } as const;
 
-/** The peer broke the protocol or a limit: the connection ends. */
+/** The peer violated the protocol or a limit. The connection ends. */
 export class SpdyError extends Error {
   override readonly name = 'SpdyError';
 }

@@ -1,20 +1,20 @@
 import { Duplex } from 'node:stream';
 import type { Headers } from './header-blocks.ts';
 
-/** What a stream needs of its connection. */
+/** The connection of a stream. */
 export interface StreamLink {
-  /** Sends data; `fin` ends this direction. `done` is called when it has gone out: the data is no longer needed then. */
+  /** Sends data; `fin` ends this direction. `done` is called when the data is sent and can be reused. */
   send(id: number, data: Buffer, fin: 'fin' | 'more', done: (error?: Error) => void): void;
-  /** The stream is over. `abandoned`: before both directions had ended, which the peer is to hear of. */
+  /** Called when the stream is over. `abandoned`: before both directions had ended, so the peer must be told. */
   closed(id: number, how: 'ended' | 'abandoned'): void;
 }
 
-/** What a stream holds that its reader has not taken; the connection is not read further above it. */
+/** Maximum bytes that a stream keeps for its reader. With more, reading from the connection stops. */
 const BUFFER_BYTES = 64 * 1024;
 
 /**
- * One stream of a connection that a client has opened. `end` half-closes it, `destroy` resets it. It is destroyed, with no error, when
- * the client resets it or the connection ends before it does.
+ * One stream that a client has opened. `end` half-closes it, `destroy` resets it. It is destroyed without an error if the client resets
+ * it, or if the connection ends first.
  */
 export class SpdyStream extends Duplex {
   readonly id: number;
@@ -30,7 +30,7 @@ export class SpdyStream extends Duplex {
     this.#link = link;
   }
 
-  /** For the connection: data of the client. A promise when no more should come before it resolves. */
+  /** Called by the connection with the client's data. No more data should be passed before a returned promise resolves. */
   receive(data: Buffer): Promise<void> | undefined {
     if (this.#peer !== 'sends' || this.destroyed || data.length === 0) return undefined;
     if (this.push(data)) return undefined;
@@ -39,14 +39,14 @@ export class SpdyStream extends Duplex {
     });
   }
 
-  /** For the connection: the client sends no more. */
+  /** Called by the connection when the client sends no more data. */
   receiveEnd(): void {
     if (this.#peer !== 'sends' || this.destroyed) return;
     this.#peer = 'ended';
     this.push(null);
   }
 
-  /** For the connection: the client wants no more of the stream. */
+  /** Called by the connection when the client resets the stream. */
   receiveReset(): void {
     this.#peer = 'reset';
     this.destroy();

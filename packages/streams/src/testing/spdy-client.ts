@@ -2,14 +2,14 @@ import type { Duplex } from 'node:stream';
 import { CONTROL, controlFrame, dataHeader, FIN, FrameReader, numberAt, numbers } from '../spdy/frames.ts';
 import { type Headers, HeaderReader, HeaderWriter } from '../spdy/header-blocks.ts';
 
-/** What a client has received on one of its streams. */
+/** What a client has received on one stream. */
 interface Received {
   readonly data: Buffer[];
-  /** The connection of the stream to the client: `reset` carries the status. */
+  /** `reset` is the status of the server's reset. */
   state: 'opening' | 'open' | 'ended' | { readonly reset: number };
 }
 
-/** The client's side of SPDY/3.1 for tests. It does what it is told, right or wrong. */
+/** The client's side of SPDY/3.1 for tests. It can also violate the protocol. */
 export class SpdyClient {
   readonly transport: Duplex;
   /** Control frames other than replies and resets. */
@@ -28,7 +28,7 @@ export class SpdyClient {
     void this.#read();
   }
 
-  /** Opens a stream; its number. */
+  /** Opens a stream and returns its number. */
   async open(headers: Readonly<Record<string, string>>, flags = 0): Promise<number> {
     const id = this.#next;
     this.#next += 2;
@@ -61,7 +61,7 @@ export class SpdyClient {
     return Buffer.concat(this.stream(id).data).toString();
   }
 
-  /** Resolves when this holds. Rejects when the connection ends before. */
+  /** Resolves when `holds` returns true. Rejects if the connection ends first. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) {
       if (this.#ended === 'yes') throw new Error('the connection has ended');
@@ -88,7 +88,7 @@ export class SpdyClient {
         this.#wake();
       }
     } catch {
-      // The server has broken off: that is what the test looks for, or misses.
+      // The server has ended the connection. The test checks whether it should.
     }
     this.#ended = 'yes';
     this.#wake();

@@ -3,22 +3,22 @@ import { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { SpdyClient } from './spdy-client.ts';
 
-/** A server on 127.0.0.1, and the client's certificate; a client without one is anonymous. */
+/** A server on 127.0.0.1, and the client's certificate. A client without one is anonymous. */
 export interface StreamTarget {
   readonly port: number;
   readonly ca: Buffer | string;
   readonly cert?: Buffer | string;
   readonly key?: Buffer | string;
-  /** The name in the server's certificate, when it is not the address. */
+  /** The name in the server's certificate, if it is not the address. */
   readonly servername?: string;
 }
 
-/** What came of a request for an upgrade. */
+/** The result of an upgrade request. */
 export type Upgraded =
   | { readonly code: 101; readonly headers: Readonly<Record<string, unknown>>; readonly socket: Duplex }
   | { readonly code: number; readonly headers: Readonly<Record<string, unknown>>; readonly text: string };
 
-/** Asks for another protocol. */
+/** Sends an upgrade request. */
 export function upgrade(
   target: StreamTarget,
   method: string,
@@ -44,7 +44,7 @@ export function upgrade(
   });
 }
 
-/** Asks for SPDY with these subprotocols. Throws with the server's text when it refuses. */
+/** Opens SPDY with these subprotocols. Throws with the server's text if it refuses. */
 export async function openSpdy(
   target: StreamTarget,
   path: string,
@@ -61,13 +61,13 @@ export interface ChannelClient {
   readonly socket: WebSocket;
   readonly protocol: string;
   send(channel: number, data: string | Buffer): void;
-  /** What has come on a channel, a character for each byte. */
+  /** The received bytes of a channel, one character for each byte. */
   text(channel: number): string;
   /** Resolves with the code when the server has closed the connection. */
   readonly closed: Promise<number>;
 }
 
-/** Opens a WebSocket with these subprotocols. Throws with the server's text when it refuses. */
+/** Opens a WebSocket with these subprotocols. Throws with the server's text if it refuses. */
 export async function openChannels(target: StreamTarget, path: string, ...protocols: string[]): Promise<ChannelClient> {
   const socket = new WebSocket(`wss://127.0.0.1:${target.port}${path}`, protocols, target);
   const isBase64 = protocols.some((name) => name.includes('base64'));
@@ -96,7 +96,7 @@ export async function openChannels(target: StreamTarget, path: string, ...protoc
   };
 }
 
-/** The bytes that go through binary messages of a WebSocket, by a client that knows no more of it than that. */
+/** The bytes in the binary messages of a WebSocket. A minimal client, independent of the library. */
 export class TunnelClient extends Duplex {
   readonly #socket: Duplex;
   #pending = Buffer.alloc(0);
@@ -111,7 +111,7 @@ export class TunnelClient extends Duplex {
   }
 
   override _read(): void {
-    // Everything is pushed as it comes.
+    // Everything is pushed as soon as it arrives.
   }
 
   override _write(data: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -119,7 +119,7 @@ export class TunnelClient extends Duplex {
     header[0] = 0x82;
     header[1] = 0x80 | 126;
     header.writeUInt16BE(data.length, 2);
-    // Masked with zeros, which leave the data as it is.
+    // The mask is zero, which leaves the data unchanged.
     this.#socket.write(Buffer.concat([header, data]), done);
   }
 

@@ -3,10 +3,10 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { releaseChunks } from '../release.ts';
 import type { Upgrade } from '../upgrades.ts';
 
-/** Of one message: the limit of the library that Kubernetes' servers use. */
+/** The limit of one message, as in the library of Kubernetes' servers. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
-/** The request is no proper WebSocket handshake. The message says what is wrong with it. */
+/** The request is not a valid WebSocket handshake. The message says why. */
 export class HandshakeError extends Error {
   override readonly name = 'HandshakeError';
 }
@@ -26,8 +26,8 @@ export function isWebSocketRequest({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Answers the handshake and takes the connection over. `protocol` is the chosen one, '' when the client offered none; a client that
- * sends a message of more than `maxPayload` bytes is cut off. Throws HandshakeError, with nothing sent.
+ * Answers the handshake and takes over the connection. `protocol` is the chosen one, '' if the client offered none. A message of more than
+ * `maxPayload` bytes ends the connection. Throws HandshakeError before anything is sent.
  */
 export function acceptWebSocket(
   req: IncomingMessage,
@@ -37,7 +37,7 @@ export function acceptWebSocket(
 ): WebSocket {
   const options = { noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload };
   const server = new WebSocketServer(options);
-  // The library refuses names with a slash, as that of SPDY through a WebSocket has; so it does not see any.
+  // The library rejects names with a slash, such as that of SPDY in a WebSocket. So it gets no names.
   delete req.headers['sec-websocket-protocol'];
   if (protocol !== '') {
     server.on('headers', (lines: string[]) => lines.push(`Sec-WebSocket-Protocol: ${protocol}`));

@@ -2,27 +2,27 @@ import { Duplex } from 'node:stream';
 import type { CancelTimer, Clock } from '@gantry/base';
 import type { RawData, WebSocket } from 'ws';
 
-/** How messages look: the number of the channel as a byte and the bytes, or as a digit and the bytes in Base64. */
+/** The form of messages: the channel number as a byte before the bytes, or as a digit before the bytes in Base64. */
 export type ChannelCodec = 'binary' | 'base64';
 
 export interface ChannelOptions {
   readonly codec: ChannelCodec;
   /** What the client may do with each channel, by number. */
   readonly channels: readonly ('reads' | 'writes' | 'both' | 'neither')[];
-  /** Whether clients half-close channels: `v5.channel.k8s.io`. */
+  /** Whether clients can half-close channels, as in `v5.channel.k8s.io`. */
   readonly halfClose: boolean;
   readonly clock: Clock;
 }
 
 /** Number of the channel that carries half-closes. */
 const CLOSE_SIGNAL = 255;
-/** Writing finds out that the client has gone, even while nothing is read from it. */
+/** Interval of pings. A failed write shows that the client has disconnected, also while nothing is read from it. */
 const PING_MS = 30_000;
 const BUFFER_BYTES = 64 * 1024;
-/** Of a message for which room is kept: agents' parts have at most 256 KiB. */
+/** Buffers up to this size are reused. The data of agents comes in parts of at most 256 KiB. */
 const MAX_HELD_BYTES = 257 * 1024;
 
-/** One channel: what the client writes can be read, and the other way round. */
+/** One channel. Reading returns the client's data; writing sends data to the client. */
 export class Channel extends Duplex {
   readonly number: number;
   readonly #send: (channel: number, data: Buffer, done: (error?: Error) => void) => void;
@@ -54,8 +54,8 @@ export class Channel extends Duplex {
 }
 
 /**
- * Channels over one WebSocket, as Kubernetes' subprotocols `channel.k8s.io` and its successors define them. A channel that is not read
- * stops the connection.
+ * Channels over one WebSocket, as Kubernetes' subprotocol `channel.k8s.io` and its successors define them. A channel that is not read stops
+ * the whole connection.
  */
 export class ChannelConnection {
   readonly #socket: WebSocket;
@@ -72,7 +72,7 @@ export class ChannelConnection {
     this.#options = options;
     this.#channels = options.channels.map((_, number) => this.#channel(number));
     socket.on('message', (data) => this.#receive(data));
-    // A client that breaks the protocol is cut off by the library; 'close' follows.
+    // After a violation of the protocol the library closes the connection and emits 'close'.
     socket.on('error', () => undefined);
     socket.once('close', () => this.#closed());
     this.#ping();
@@ -83,12 +83,12 @@ export class ChannelConnection {
     return this.#ended.signal;
   }
 
-  /** What clients have sent and no reader has taken. */
+  /** The number of received bytes that were not read yet. */
   get queuedBytes(): number {
     return this.#channels.reduce((sum, { readableLength }) => sum + readableLength, 0);
   }
 
-  /** The channel of this number, which `channels` of the options has. */
+  /** The channel with this number in the option `channels`. */
   channel(number: number): Channel | undefined {
     return this.#channels[number];
   }
@@ -98,9 +98,9 @@ export class ChannelConnection {
     this.channel(channel)?.write(Buffer.alloc(0));
   }
 
-  /** Ends the connection after everything that has been written. */
+  /** Ends the connection after all written data. */
   close(): void {
-    // The client's end would not be seen while nothing is read.
+    // Only while it reads can the server notice that the client has ended the connection.
     this.#socket.resume();
     for (const channel of this.#channels) channel.destroy();
     this.#socket.close(1000);
@@ -112,7 +112,7 @@ export class ChannelConnection {
       (of, data, done) => this.#send(of, data, done),
       () => this.#resume(channel),
     );
-    // Writers hear of failures by their own calls; an error without a listener would end the process.
+    // Writers get failures from their own calls. An 'error' event without a listener would end the process.
     channel.on('error', () => undefined);
     return channel;
   }
@@ -143,7 +143,7 @@ export class ChannelConnection {
     }
   }
 
-  /** Whether what the client sends on the channel has a reader. */
+  /** Whether the client may write on the channel, and somebody reads it. */
   #clientWrites(channel: Channel): boolean {
     const use = this.#options.channels[channel.number];
     return (use === 'writes' || use === 'both') && !channel.destroyed && !this.#halfClosed.has(channel);
@@ -165,8 +165,8 @@ export class ChannelConnection {
   }
 
   /**
-   * Room for a message. Each channel has one, since it writes only when its last message has gone out: a buffer for every message would
-   * be most of the garbage of a stream.
+   * A buffer for a message. Each channel reuses one buffer, because it writes a message only when the last one is sent. A new buffer for
+   * each message would be most of a stream's garbage.
    */
   #messageFor(channel: number, length: number): Buffer {
     const held = this.#messages.get(channel);

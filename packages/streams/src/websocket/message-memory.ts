@@ -1,33 +1,33 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
-/** How many bytes of messages may be received but not read. */
+/** Limits of the bytes that were received but not read. */
 export interface MessageLimits {
   /** Of all users. */
   readonly maxBytes: number;
   readonly maxBytesOfUser: number;
 }
 
-/** Every user has room for two messages of the largest size at once, and four such users do not fill an API server. */
+/** Every user may hold two messages of the largest size, and four such users do not fill the memory of a process. */
 const LIMITS: MessageLimits = { maxBytes: 256 * 1024 * 1024, maxBytesOfUser: 64 * 1024 * 1024 };
-/** Of each connection, not counted: what one read from a socket gives, and a channel that is full. */
+/** The uncounted bytes of each connection: the result of one read from a socket, and a full channel. */
 const FREE_BYTES = 128 * 1024;
 
-/** What one user's WebSockets hold together. */
+/** The memory that all WebSockets of one user hold. */
 export interface MessageShare {
-  /** Counts `held()` until the result is disposed of. */
+  /** Counts the bytes that `held` returns, until the result is disposed of. */
   count(held: () => number): CountedMessages;
 }
 
-/** One connection's part of what its user's WebSockets hold; disposed of with the connection. */
+/** The memory of one connection, as part of its user's. Disposed of with the connection. */
 export interface CountedMessages extends Disposable {
-  /** Whether the connection may hold what it holds now. */
+  /** Whether the connection may hold its current number of bytes. */
   isAllowed(): boolean;
 }
 
 /**
- * Bounds the bytes of WebSocket messages that have been received but not read: a library gives a message only when it is complete, and
- * one of Kubernetes' clients may have 32 MiB. What each connection holds is asked for only while one holds much.
+ * Limits the memory for WebSocket messages that were received but not read. The library returns only complete messages, and a message of a
+ * client may have 32 MiB. Bytes are summed up only while a connection holds more than the uncounted bytes.
  */
 export class MessageMemory {
   readonly #limits: MessageLimits;
@@ -68,8 +68,8 @@ function sumOf(connections: ReadonlySet<() => number>): number {
 }
 
 /**
- * Cuts a WebSocket off that holds more than its user's share allows. `queued` is the size of the complete messages that have not been
- * read yet.
+ * Ends a WebSocket that holds more than its user's share allows. `queued` returns the size of the complete messages that were not read
+ * yet.
  */
 export function limitMessages(socket: WebSocket, transport: Duplex, share: MessageShare, queued: () => number): void {
   let incomplete = 0;
@@ -81,7 +81,7 @@ export function limitMessages(socket: WebSocket, transport: Duplex, share: Messa
   const take = (chunk: Buffer): void => {
     incomplete += chunk.length;
     if (counted.isAllowed()) return;
-    // At once: the user's other connections may stay.
+    // Stops counting at once, so that the user's other connections can stay.
     stop();
     socket.terminate();
   };
