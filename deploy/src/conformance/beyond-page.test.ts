@@ -60,7 +60,7 @@ test('what passed and what has no result is only counted', () => {
 
 test('what is not claimed is counted by reason', () => {
   expect(page([], [])).toContain(
-    '| not run, because the test is | tests |\n| --- | --- |\n| of a driver of others | 1 |',
+    '| not run because | tests |\n| --- | --- |\n| it needs a driver of another project | 1 |',
   );
 });
 

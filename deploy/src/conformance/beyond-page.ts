@@ -1,4 +1,4 @@
-/** docs/conformance-beyond.md: the tests of the official program that are claimed beyond its conformance suite. */
+/** docs/conformance-beyond.md: the tests of the official program that are claimed in addition to its conformance suite. */
 import type { PageInput } from './page.ts';
 import { areaTable, byArea, daysOf, cell, partTable, testTable } from './tables.ts';
 import {
@@ -12,19 +12,19 @@ import type { DatedResult } from './test-result.ts';
 import { type Rule, waitsFor } from './waits-for.ts';
 
 export interface BeyondPageInput extends PageInput {
-  /** The areas that are written anew; of the others the page keeps what it says. */
+  /** The areas whose sections are replaced. The page keeps its other sections. */
   readonly areas: ReadonlySet<string>;
-  /** The page as it is, if there is one. What it says of another release is not kept. */
+  /** The present page, if it exists. Sections about another release are not kept. */
   readonly before: string | undefined;
 }
 
-/** The page: a section for each area, with the tests that failed one by one, and those that were skipped by reason. */
+/** The page: a section for each area, which lists the failed tests and counts the skipped ones by reason. */
 export function formatBeyondPage({ release, tests, results, rules, areas, before }: BeyondPageInput): string {
   const claimed = byArea(tests.filter(isClaimedBeyondConformance));
   const introduction = [
-    `Tests of Kubernetes ${release} beyond conformance, by its own program: \`npm run conformance:official -- --beyond\` runs them. Those of`,
-    'the suite are in [conformance-official.md](conformance-official.md). Of each area what failed is listed with what it waits for, what',
-    'the program skipped is counted by reason, and what passed is only counted. An area without a section was not run.',
+    `Tests of Kubernetes ${release} beyond conformance, run by its official program: \`npm run conformance:official -- --beyond\`. The`,
+    'conformance tests are in [conformance-official.md](conformance-official.md). Each section lists the failed tests of one area with the',
+    'missing part, and counts the skipped tests by reason and the passed tests. An area without a section was not run.',
     '',
     ...notClaimedTable(tests),
   ];
@@ -39,8 +39,8 @@ export function formatBeyondPage({ release, tests, results, rules, areas, before
 }
 
 /**
- * The claimed areas with results of tests beyond conformance. Of those of which the page has results of more tests only with `all`: these
- * results are lost when the section is written anew.
+ * The claimed areas with results of tests beyond conformance. An area for which the page has results of more tests is included only with
+ * `all`, because replacing its section loses these results.
  */
 export function areasToWrite(
   tests: readonly OfficialTest[],
@@ -56,7 +56,7 @@ export function areasToWrite(
   return new Set(areas.map(([area]) => area));
 }
 
-/** Of how many tests a section has results. */
+/** The number of tests with results in a section. */
 function countedIn(section: string): number {
   const [, ...counts] = /^\| sig-[a-z-]+ \| (\d+) \| (\d+) \| (\d+) \|/m.exec(section) ?? [];
   return counts.reduce((sum, count) => sum + Number(count), 0);
@@ -98,7 +98,7 @@ function notClaimedTable(tests: readonly OfficialTest[]): readonly string[] {
   const reasons = tests
     .filter((test) => !isConformance(test) && CLAIMED_AREAS.includes(test.area))
     .flatMap((test) => reasonNotClaimed(test) ?? []);
-  return countTable('not run, because the test is', reasons);
+  return countTable('not run because', reasons);
 }
 
 function countTable(heading: string, reasons: readonly string[]): readonly string[] {

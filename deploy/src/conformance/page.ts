@@ -1,4 +1,4 @@
-/** docs/conformance-official.md, written from what the program said. */
+/** docs/conformance-official.md, from the program's results. */
 import type { OfficialTest } from './test-list.ts';
 import { isConformance } from './test-list.ts';
 import { areaTable, daysOf, partTable, testsByArea } from './tables.ts';
@@ -14,9 +14,6 @@ export interface PageInput {
   readonly rules: readonly Rule[];
 }
 
-const NO_RESULT =
-  'have no result: they were not run for this page, which says neither that they pass nor that they fail.';
-
 /** The page. Its first line is `N of TOTAL`: conformance tests that passed. */
 export function formatPage({ release, tests, results, rules }: PageInput): string {
   const suite = tests.filter(isConformance);
@@ -25,12 +22,12 @@ export function formatPage({ release, tests, results, rules }: PageInput): strin
   const lines = [
     `${passed.length} of ${suite.length}`,
     '',
-    `The conformance tests of Kubernetes ${release} that pass, as its own program says: \`npm run conformance:official\` builds that`,
-    'program and its images, runs it against a cluster of its own, and writes this page. Each test that does not pass says what it',
-    'waits for. The tests of the same program that are not of the suite are in [conformance-beyond.md](conformance-beyond.md).',
+    `The first line counts the conformance tests of Kubernetes ${release} that pass. \`npm run conformance:official\` builds Kubernetes' own`,
+    'program and its images, runs it against a cluster of its own, and writes this page. The tables name what is missing for each test that',
+    'does not pass. Other tests of the same program are in [conformance-beyond.md](conformance-beyond.md).',
     '',
     ...daysOf(suite, results),
-    ...(notRun === 0 ? [] : [`${notRun} of them ${NO_RESULT}`, '']),
+    ...(notRun === 0 ? [] : [`${notRun} of them were not run.`, '']),
     ...partTable(suite, results, rules),
     ...areaTable(suite, results),
     ...testsByArea(suite, results, rules),

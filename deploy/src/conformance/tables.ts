@@ -3,7 +3,7 @@ import type { OfficialTest } from './test-list.ts';
 import type { DatedResult, TestResult } from './test-result.ts';
 import { PARTS, type Rule, waitsFor, waitsForByName } from './waits-for.ts';
 
-/** On which days the tests were run: results of several days may be of several versions. */
+/** The days of the results: those of several days may be from several versions. */
 export function daysOf(suite: readonly OfficialTest[], results: ReadonlyMap<string, DatedResult>): readonly string[] {
   const dates = suite.flatMap((test) => results.get(test.name)?.date ?? []);
   if (dates.length === 0) return [];
@@ -11,7 +11,7 @@ export function daysOf(suite: readonly OfficialTest[], results: ReadonlyMap<stri
   return [`Days of these results: ${days.map(([date, { length }]) => `${date} (${length})`).join(', ')}.`, ''];
 }
 
-/** A section of each area, with each of its tests. */
+/** A section for each area, with all of its tests. */
 export function testsByArea(
   tests: readonly OfficialTest[],
   results: ReadonlyMap<string, TestResult>,
@@ -20,7 +20,7 @@ export function testsByArea(
   return byArea(tests).flatMap(([area, members]) => [`## ${area}`, '', ...testTable(members, results, rules)]);
 }
 
-/** How many tests that did not pass wait for which part. */
+/** The number of tests that did not pass, by the part that they wait for. */
 export function partTable(
   tests: readonly OfficialTest[],
   results: ReadonlyMap<string, TestResult>,
@@ -37,7 +37,7 @@ export function partTable(
   return ['| waits for | tests |', '| --- | --- |', ...rows, ''];
 }
 
-/** How the tests of each area ended. */
+/** The number of tests with each result, by area. */
 export function areaTable(tests: readonly OfficialTest[], results: ReadonlyMap<string, TestResult>): readonly string[] {
   const rows = byArea(tests).map(([area, members]) => {
     const count = (outcome: TestResult['outcome'] | undefined) =>
@@ -52,7 +52,7 @@ export function areaTable(tests: readonly OfficialTest[], results: ReadonlyMap<s
   ];
 }
 
-/** How each test ended, and what it waits for. */
+/** The result of each test, and what it waits for. */
 export function testTable(
   tests: readonly OfficialTest[],
   results: ReadonlyMap<string, TestResult>,

@@ -75,13 +75,10 @@ test.each([
 });
 
 test.each([
-  ['[sig-apps] Network Partition [Disruptive] should recover', 'breaks the cluster, or needs ssh to nodes'],
-  ['[sig-storage] In-tree Volumes [Driver: nfs] should mount', 'of a driver of others'],
-  ['[sig-network] LoadBalancers [Feature:LoadBalancer] should balance', 'of a setup of its own'],
-  [
-    '[sig-node] Pods in a new way [FeatureGate:New] [Alpha] [Feature:OffByDefault]',
-    'of a feature that is off by default',
-  ],
+  ['[sig-apps] Network Partition [Disruptive] should recover', 'it breaks the cluster or needs SSH to nodes'],
+  ['[sig-storage] In-tree Volumes [Driver: nfs] should mount', 'it needs a driver of another project'],
+  ['[sig-network] LoadBalancers [Feature:LoadBalancer] should balance', 'it needs a special setup'],
+  ['[sig-node] Pods in a new way [FeatureGate:New] [Alpha] [Feature:OffByDefault]', 'its feature is off by default'],
   ['[sig-auth] ServiceAccounts should mount tokens', undefined],
 ])('%s is not claimed because it is %s', (name, reason) => {
   expect(reasonNotClaimed(named(name))).toBe(reason);

@@ -33,24 +33,24 @@ export const CLAIMED_AREAS: readonly string[] = [
   'sig-storage',
 ];
 
-/** Why a test is not claimed, and the tags of such tests; the first that matches counts. */
+/** The reasons for which a test is not claimed, with the tags of such tests. The first match counts. */
 const NOT_CLAIMED: readonly (readonly [string, RegExp])[] = [
-  ['breaks the cluster, or needs ssh to nodes', /\[Disruptive\]/],
-  ['unreliable, its authors say', /\[Flaky\]/],
-  ['of a feature that is off by default', /\[(?:Alpha|Feature:OffByDefault|FeatureGate:[^\]]*\] \[Alpha)\]/],
-  ['of what agents do not have: users of their own', /\[Feature:UserNamespacesSupport\]/],
+  ['it breaks the cluster or needs SSH to nodes', /\[Disruptive\]/],
+  ['its authors mark it as unreliable', /\[Flaky\]/],
+  ['its feature is off by default', /\[(?:Alpha|Feature:OffByDefault|FeatureGate:[^\]]*\] \[Alpha)\]/],
+  ['agents do not support user namespaces', /\[Feature:UserNamespacesSupport\]/],
   [
-    'of a driver of others',
+    'it needs a driver of another project',
     /\[Driver: ?[^\]]*\]|\] CSI |\] (?:Mutable)?CSI[A-Z]|\] PersistentVolumes NFS |\[DRA\] control plane |DynamicProvisioner External |\] Flexvolumes |gce-localssd/,
   ],
-  ['of a setup of its own', /\[Feature:[^\]]*\]/],
+  ['it needs a special setup', /\[Feature:[^\]]*\]/],
 ];
 
-/** Tags of features that are on in every cluster, and of volumes that a node has without a driver. */
+/** Tags of features that are on in every cluster, and of volumes that need no driver. */
 const CLAIMED_TAGS =
   /\[Feature:(?:NetworkPolicy|InPlacePodVerticalScaling|SupplementalGroupsPolicy|EnvFiles|HostAccess|Example|PodLevelResources)\]|\[Driver: (?:emptydir|hostPath|hostPathSymlink|local)\]/g;
 
-/** Why a test of a claimed area that is not of the conformance suite is not claimed; nothing for one that is. */
+/** The reason why a test beyond conformance is not claimed; undefined for a claimed one. */
 export function reasonNotClaimed(test: OfficialTest): string | undefined {
   const name = test.name.replaceAll(CLAIMED_TAGS, '');
   return NOT_CLAIMED.find(([, tags]) => tags.test(name))?.[0];

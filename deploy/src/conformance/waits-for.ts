@@ -1,8 +1,8 @@
 import type { TestResult } from './test-result.ts';
 
 /**
- * The parts that a test can wait for. `machine`: this machine cannot; `internals`: the test looks at the inside of Kubernetes' own
- * programs; `program`: the official program itself skips the test; `defect`: what exists is wrong.
+ * The parts that a test can wait for. `machine`: this machine lacks something; `internals`: the test checks internals of Kubernetes' own
+ * programs; `program`: the official program itself skips the test; `defect`: Gantry has a defect.
  */
 export const PARTS = [
   'controllers',
@@ -19,11 +19,11 @@ export type Part = (typeof PARTS)[number];
 
 export interface WaitsFor {
   readonly part: Part;
-  /** What is missing or wrong; for `machine` with the proof, and the machine on which the test should pass. */
+  /** What is missing or wrong; for `machine` also the proof, and where the test should pass. */
   readonly why: string;
 }
 
-/** The first rule whose patterns all match says what a test that did not pass waits for. */
+/** Explains why tests did not pass. The first rule whose patterns all match counts. */
 export interface Rule extends WaitsFor {
   /** Matches the test's name. */
   readonly test?: RegExp;
@@ -39,8 +39,8 @@ interface StoredRule {
 }
 
 /**
- * Reads deploy/conformance/waits-for.json. A rule that names no part is a fault, and so is one that blames the machine for whatever
- * fails in a test: another failure of the same test is not the machine's.
+ * Reads deploy/conformance/waits-for.json. Throws for a rule without a part, and for a rule that blames the machine without naming the
+ * message: another failure of the same test may have another cause.
  */
 export function parseRules(text: string): readonly Rule[] {
   return (JSON.parse(text) as readonly StoredRule[]).map(({ test, message, part, why }) => {
@@ -61,7 +61,7 @@ export function parseRules(text: string): readonly Rule[] {
 
 const UNEXPLAINED: WaitsFor = { part: 'defect', why: 'not explained yet' };
 
-/** What a test that did not pass waits for. What no rule explains is a defect until it is explained. */
+/** What a test that did not pass waits for. A failure that no rule explains is a defect. */
 export function waitsFor(result: TestResult, rules: readonly Rule[]): WaitsFor {
   const matches = (pattern: RegExp | undefined, text: string) => pattern === undefined || pattern.test(text);
   return (
@@ -69,7 +69,7 @@ export function waitsFor(result: TestResult, rules: readonly Rule[]): WaitsFor {
   );
 }
 
-/** What a test that was not run waits for, where a rule says so of its name alone. */
+/** What a test that was not run waits for, if a rule matches by name alone. */
 export function waitsForByName(name: string, rules: readonly Rule[]): WaitsFor | undefined {
   return rules.find(({ test, message }) => test?.test(name) === true && message === undefined);
 }

@@ -2,8 +2,8 @@
  * Kubernetes' expression language (CEL): checks and evaluates expressions with Kubernetes' functions, messages and costs.
  *
  * `createEnvironment` declares variables and compiles texts to programs; a program estimates its cost and evaluates values.
- * Parts: `syntax` (lexer, parser, macros) → `check` (types, overloads) → `cost` and `evaluate` (planner); `library` has the
- * functions, `values` and `types.ts` what expressions work on, `environment` joins them. Pure: no I/O, no clock.
+ * Parts: `syntax` (lexer, parser, macros) → `check` (types, overloads) → `cost` and `evaluate` (planner). `library` has the functions,
+ * `values` and `types.ts` the values and types of expressions; `environment` joins all. Pure: no I/O, no clock.
  *
  * Used by packages/custom-resources (rules of schemas), packages/kinds (device selectors) and the apiserver (admission policies, match
  * conditions of webhooks).

@@ -1,7 +1,7 @@
 import { MAX_ELEMENTS } from '../values/size-limits.ts';
 import { CelList, type CelValue } from '../values/value.ts';
 
-/** Sizes of lists that functions are about to create; 1, the size of an error, if they fail. */
+/** Sizes of lists that functions will create. If a function will fail, the size is 1, that of an error. */
 
 export function rangeSize(count: CelValue = 0n): number {
   const size = Number(count);

@@ -119,12 +119,12 @@ export class Allowance {
   #left = MAX_SIZE;
   readonly #patterns = new Set<string>();
 
-  /** Takes room for an expression. Returns why it is rejected; undefined while there is room. */
+  /** Reserves room for an expression. Returns why it is rejected; undefined while there is room. */
   takeExpression(tokens: number, parts: number): string | undefined {
     return this.#take(Math.max(tokens, 2 * parts) + EXPRESSION);
   }
 
-  /** Takes room for a pattern. Returns why it is rejected. The same text counts once because it is compiled once. */
+  /** Reserves room for a pattern. Returns why it is rejected. The same text counts once because it is compiled once. */
   takePattern(text: string): string | undefined {
     if (this.#patterns.has(text)) return undefined;
     this.#patterns.add(text);
