@@ -152,7 +152,7 @@ async function prepare(
 ): Promise<PrepareFailure | undefined> {
   const { name } = next.container;
   try {
-    const prepared = await prepareContainer(pod, next, placeIn(sandbox), services, step);
+    const prepared = await prepareContainer(pod, next, placeIn(sandbox), memory.drafts, services, step);
     if (prepared !== undefined) memory.prepared.set(name, prepared);
     return undefined;
   } catch (error) {

@@ -26,7 +26,7 @@ export async function runContainer(
   try {
     const started =
       prepared === undefined
-        ? await startContainer(pod, next, place, services, step)
+        ? await startContainer(pod, next, place, memory.drafts, services, step)
         : await startPrepared(pod, next, prepared.container, place, services, step, prepared.slot);
     disposeLater(memory, started.paths);
     if (started.hookFailure === undefined) {

@@ -98,3 +98,22 @@ it('a pod runs before the paths of its mounts are taken away, and is not removed
   hung.resolve();
   await soon(node, () => detached).toBe(2);
 });
+
+it('a pod has at most four definitions of containers at once, however many containers it has', async () => {
+  const hung = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const node = await startNodeWith(async ({ name }) => {
+    begun.push(name);
+    await hung.promise;
+  });
+  onTestFinished(() => hung.resolve());
+  const containers = Array.from({ length: 20 }, (_, i) => container(`c${i}`));
+  await node.put(pod({ containers }));
+  await soon(node, () => node.pods.get('uid-1')).toBeDefined();
+  node.work('uid-1');
+  await soon(node, () => begun).toHaveLength(4);
+  await node.clock.advance(1_000);
+  expect(begun).toHaveLength(4);
+  hung.resolve();
+  await soon(node, () => begun).toHaveLength(20);
+});

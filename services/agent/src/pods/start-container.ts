@@ -14,6 +14,7 @@ import { API_NAMESPACE, serviceVariables } from '../spec/service-variables.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
 import { ensureImage, type EnsureImageContext, imageAtHand } from './ensure-image.ts';
+import type { Turns } from '../probes/pod-commands.ts';
 import type { Slot } from './slots.ts';
 import type { StartServices } from './worker-services.ts';
 import { runtimeHandler } from './start-sandbox.ts';
@@ -51,25 +52,29 @@ export interface PreparedContainer extends AsyncDisposable {
 /**
  * Starts one container in seven steps: images of its volumes, its image, environment variables, mounts, create, start, postStart hook.
  * Fails with an AgentError that names the step. Only create and start need a slot, so a pull of several minutes does not delay other
- * containers.
+ * containers. Definitions are made in the turns of `drafts`: each can have megabytes, and a pod can have thousands of containers.
  */
 export async function startContainer(
   pod: Pod,
   next: ContainerStart,
   place: StartPlace,
+  drafts: Turns,
   services: StartServices,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
   refuseContainer(pod, place);
   const image = await fetchImages(pod, next.container, services, signal);
   await using stack = new AsyncDisposableStack();
-  const draft = stack.use(await draftContainer(pod, next, image, place, services, signal));
-  const start = async () => {
-    const id = await create(pod, draft, services, signal);
-    await services.runtime.containers.startContainer(id, signal);
-    return id;
+  const createAndStart = async () => {
+    const draft = stack.use(await draftContainer(pod, next, image, place, services, signal));
+    const start = async () => {
+      const id = await create(pod, draft, services, signal);
+      await services.runtime.containers.startContainer(id, signal);
+      return id;
+    };
+    return await services.startSlots.use(start, signal, 'finish');
   };
-  const id = await services.startSlots.use(start, signal, 'finish');
+  const id = await drafts.use(createAndStart, signal);
   return { ...(await afterStart(pod, next, id, place, services, signal)), paths: stack.move() };
 }
 
@@ -81,6 +86,7 @@ export async function prepareContainer(
   pod: Pod,
   next: ContainerStart,
   place: StartPlace,
+  drafts: Turns,
   services: StartServices,
   signal: AbortSignal,
 ): Promise<PreparedContainer | undefined> {
@@ -90,8 +96,11 @@ export async function prepareContainer(
   const image = await imageAtHand(next.container, imageContext(pod, next.container, services), signal);
   if (image === undefined) return undefined;
   await using stack = new AsyncDisposableStack();
-  const draft = stack.use(await draftContainer(pod, next, image, place, services, signal));
-  const id = await create(pod, draft, services, signal);
+  const draftAndCreate = async () => {
+    const draft = stack.use(await draftContainer(pod, next, image, place, services, signal));
+    return await create(pod, draft, services, signal);
+  };
+  const id = await drafts.use(draftAndCreate, signal);
   const kept = stack.move();
   return { id, sandboxId: place.sandboxId, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }

@@ -6,8 +6,12 @@ import {
   type Stopping,
   type UpdateAttempt,
 } from '../plan/pod-memory.ts';
+import { Slots } from './slots.ts';
 import type { PreparedContainer } from './start-container.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
+
+/** How many containers of a pod are defined at once. With `ProgramSize`, this limits what their variables cost the agent. */
+const MAX_DRAFTS = 4;
 
 /** A stop in progress. */
 export interface ContainerStop extends Stopping {
@@ -30,6 +34,8 @@ export interface WorkerMemory extends PodMemory {
   readonly killed: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
+  /** The definitions of containers that exist at once. */
+  readonly drafts: Slots;
   readonly prepared: Map<string, PreparedContainer>;
   /** Running disposals. The removal of the pod's folders waits for them. */
   readonly disposals: Set<Promise<void>>;
@@ -63,6 +69,7 @@ export function createWorkerMemory(): WorkerMemory {
     failedPostStart: new Set(),
     killed: new Set(),
     backOffs: new Map(),
+    drafts: new Slots(MAX_DRAFTS),
     prepared: new Map(),
     disposals: new Set(),
     volumesSyncedMs: 0,

@@ -79,6 +79,10 @@ it('TCP succeeds when it connects', async () => {
 it('a command fails with its output as message', async () => {
   expect(await run({ exec: { command: ['true'] } })).toEqual({ kind: 'success' });
   expect(await run({ exec: { command: ['false'] } })).toEqual({ kind: 'failure', message: 'no cheese' });
+  expect(await run({ exec: { command: ['true', '$(A)'.repeat(200_000)] } })).toEqual({
+    kind: 'failure',
+    message: 'exec.command[1] has 800000 bytes; a program gets at most 131071 in one',
+  });
 });
 
 const REFUSED = { kind: 'failure', message: expect.stringContaining('may not reach') };

@@ -12,7 +12,8 @@ import {
   portNumber,
 } from './probe-types/probe-type.ts';
 import { grpcProbe } from './probe-types/grpc.ts';
-import { expand } from '../spec/expand.ts';
+import { expandCommand } from '../spec/expand.ts';
+import { ProgramSize } from '../spec/program-size.ts';
 import { connect } from 'node:net';
 import { probeLookup } from './probe-types/probe-host.ts';
 import { httpGetProbe } from './probe-types/http-request.ts';
@@ -38,7 +39,7 @@ const tcpSocketProbe = defineProbeType('tcpSocket', (action, { container, ...tar
 /** Runs a command in the container. Exit code 0 is a success. */
 const execProbe = defineProbeType('exec', async (action, { container, containers, containerId }, signal) => {
   const literals = new Map((container.env ?? []).map(({ name, value = '' }) => [name, value]));
-  const command = (action.command ?? []).map((text) => expand(text, literals));
+  const command = expandCommand('exec.command', action.command ?? [], literals, new ProgramSize());
   const outcome = await containers.exec(containerId, command, signal).then(
     ({ exitCode, output }): ProbeOutcome => (exitCode === 0 ? SUCCESS : failure(output)),
     (error: unknown) => failure(errorMessage(error)),

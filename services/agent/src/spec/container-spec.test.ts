@@ -39,6 +39,18 @@ describe('a container for the runtime', () => {
     expect(spec({ command: ['echo'], args: ['$(NAME)'] })).toMatchObject({ command: ['echo'], args: ['world'] });
   });
 
+  it.each([
+    [{ args: ['x', '$(NAME)'.repeat(30_000)] }, 'args[1] has 150000 bytes; a program gets at most 131071 in one'],
+    [{ command: ['$(NAME)'.repeat(30_000)] }, 'command[0] has 150000 bytes'],
+    [
+      { args: Array.from({ length: 30 }, () => '$(NAME)'.repeat(20_000)) },
+      'with args[20], arguments and variables take',
+    ],
+  ])('has no larger arguments than a program can get, with its variables', (change, message) => {
+    expect(() => spec(change)).toThrow(expect.objectContaining({ code: 'CreateContainerConfigError' }));
+    expect(() => spec(change)).toThrow(message);
+  });
+
   it('translates the security context', () => {
     expect(
       spec(

@@ -8,7 +8,8 @@ import { containerHash, graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { resourceLimits } from './resources.ts';
 import { containerSecurity, type SecurityFindings } from './security.ts';
-import { expand } from './expand.ts';
+import { expandCommand } from './expand.ts';
+import { ProgramSize } from './program-size.ts';
 
 /** The container, its pod, and the results of the steps before its creation. */
 export interface ContainerSpecInput extends SecurityFindings {
@@ -72,13 +73,15 @@ function processOf(
   image: ImageInfo,
 ): Omit<ContainerProcess, 'runtime'> {
   const { workingDir } = container;
-  const command = container.command?.map((text) => expand(text, environment));
-  const args = container.args?.map((text) => expand(text, environment));
+  const size = new ProgramSize();
+  for (const [name, value] of environment) size.addVariable(name, Buffer.byteLength(value));
+  const command = expandCommand('command', container.command ?? [], environment, size);
+  const args = expandCommand('args', container.args ?? [], environment, size);
   return {
     image: image.id,
     imageLabels: image.labels,
-    ...(command === undefined || command.length === 0 ? {} : { command }),
-    ...(args === undefined || args.length === 0 ? {} : { args }),
+    ...(command.length === 0 ? {} : { command }),
+    ...(args.length === 0 ? {} : { args }),
     workingDir,
     stopSignal: container.lifecycle?.stopSignal,
     env: [...environment].map(([name, value]) => ({ name, value })),

@@ -60,6 +60,53 @@ describe('a container’s variables', () => {
     expect(await resolve({ envFrom, env })).toMatchObject({ latin: 'own latin', nul: 'own nul', token: 'secret' });
   });
 
+  const value = (name: string, text: string) => ({ name, value: text });
+
+  it('are refused as soon as they are more than a program can get, with the size', async () => {
+    const doubling = Array.from({ length: 40 }, (_, i) => value(`A${i + 1}`, `$(A${i})$(A${i})`));
+    await expect(resolve({ env: [value('A0', 'x'), ...doubling] })).rejects.toMatchObject({
+      code: 'CreateContainerConfigError',
+      message: 'variable A17 has 131076 bytes; a program gets at most 131071 in one',
+    });
+    const many = Array.from({ length: 20 }, (_, i) => value(`B${i}`, '$(A)'));
+    await expect(resolve({ env: [value('A', 'x'.repeat(120_000)), ...many] })).rejects.toThrow(
+      'with variable B16, arguments and variables take 2160',
+    );
+    // The same name again and again costs as much.
+    const again = Array.from({ length: 20 }, () => value('B', '$(A)'));
+    await expect(resolve({ env: [value('A', 'x'.repeat(120_000)), ...again] })).rejects.toThrow('with variable B,');
+  });
+
+  it('are refused with a prefix that is too long for all keys', async () => {
+    const envFrom = Array.from({ length: 30 }, (_, i) => ({
+      prefix: `${i}${'P'.repeat(100_000)}`,
+      configMapRef: { name: 'settings' },
+    }));
+    await expect(resolve({ envFrom })).rejects.toThrow(
+      /^with variable 20P{89}, arguments and variables take 2\d{6} bytes/,
+    );
+    const refs = envFrom.map(({ prefix }) => ({ prefix, secretRef: { name: 'bytes' } }));
+    await expect(resolve({ envFrom: refs })).rejects.toThrow(/^with variable /);
+  });
+
+  it('read an object once, however many of them come from it', async () => {
+    const reads: string[] = [];
+    const counting: ConfigSource = {
+      ...source,
+      configMap: (namespace, name, abort) => {
+        reads.push(name);
+        return source.configMap(namespace, name, abort);
+      },
+    };
+    const env = Array.from({ length: 50 }, (_, i) => ({
+      name: `A${i}`,
+      valueFrom: { configMapKeyRef: { name: `${i % 2 === 0 ? 'settings' : 'none'}`, key: 'mode', optional: true } },
+    }));
+    const context = { pod: pod(), podAddress: '', facts, volumeText: async () => undefined, base: {} };
+    await containerEnvironment(container('main', { env }), { ...context, source: counting }, signal);
+    expect(reads).toEqual(['settings', 'none']);
+  });
+
   it('come from all sources, later ones winning', async () => {
     expect(
       await resolve({

@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { Container, EnvVar, FileKeySelector, Pod } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ConfigSource } from './config-source.ts';
-import { type EnvFile, envFileValue, parseEnvFile, unreadable } from './env-file.ts';
+import { type ConfigSource, rememberReads } from './config-source.ts';
+import { envFileValue, parseEnvFile, unreadable } from './env-file.ts';
 import { expand } from './expand.ts';
 import { namedContainer, type NodeFacts, podField, resourceField } from './field-values.ts';
+import { ProgramSize } from './program-size.ts';
+import { RecentReads } from './recent-reads.ts';
 
 /** The sources of the variables' values. */
 export interface EnvironmentContext {
@@ -18,48 +20,65 @@ export interface EnvironmentContext {
   readonly base: Readonly<Record<string, string>>;
 }
 
-/** Files of variables that were already read, by volume and path. Each file is read and parsed once. */
-type EnvFiles = Map<string, EnvFile>;
+/** The variables of a container, counted as they are collected; replaced ones count, too, because they cost the same work. */
+class Variables {
+  readonly values = new Map<string, string>();
+  readonly #size = new ProgramSize();
+
+  set(name: string, value: string): void {
+    this.#size.addVariable(name, Buffer.byteLength(value));
+    this.values.set(name, value);
+  }
+
+  /** Counts the name of a variable that has no valid value. */
+  note(name: string): void {
+    this.#size.addVariable(name, 0);
+  }
+
+  /** Sets a variable to an expanded text. */
+  expand(name: string, text: string): void {
+    this.values.set(
+      name,
+      expand(text, this.values, (bytes) => this.#size.addVariable(name, bytes)),
+    );
+  }
+}
 
 /**
  * A container's variables: the base, then `envFrom` in order, then `env` in order. Later variables override earlier ones, and `$(NAME)`
- * refers to earlier ones. AgentError 'CreateContainerConfigError' with the kubelet's message when a reference cannot be resolved.
+ * refers to earlier ones. AgentError 'CreateContainerConfigError' with the kubelet's message when a reference cannot be resolved, and with
+ * the size when they are more than a program can get.
  */
 export async function containerEnvironment(
   container: Container,
-  context: EnvironmentContext,
+  sources: EnvironmentContext,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const variables = new Map(Object.entries(context.base));
-  const sources = new Map(await fromSources(container, context, signal));
-  const replaced = new Set(
-    (container.env ?? []).filter(({ valueFrom: from }) => from === undefined).map(({ name }) => name),
-  );
-  for (const [name, value] of sources) {
-    try {
-      variables.set(name, value());
-    } catch (error) {
-      // `env` overrides the invalid value, so the container does not get it.
-      if (!replaced.has(name)) throw error;
-    }
-  }
-  const files: EnvFiles = new Map();
+  const context = { ...sources, source: rememberReads(sources.source), files: new RecentReads() };
+  const variables = new Variables();
+  for (const [name, value] of Object.entries(context.base)) variables.set(name, value);
+  await addSources(variables, container, context, signal);
   for (const variable of container.env ?? []) {
-    const value =
-      variable.valueFrom === undefined
-        ? expand(variable.value ?? '', variables)
-        : await valueFrom(variable, variable.valueFrom, container, { ...context, files }, signal);
+    if (variable.valueFrom === undefined) {
+      variables.expand(variable.name, variable.value ?? '');
+      continue;
+    }
+    const value = await valueFrom(variable, variable.valueFrom, container, context, signal);
     if (value !== undefined) variables.set(variable.name, value);
   }
-  return variables;
+  return variables.values;
 }
 
-async function fromSources(
+async function addSources(
+  variables: Variables,
   container: Container,
   context: EnvironmentContext,
   signal: AbortSignal,
-): Promise<readonly (readonly [string, () => string])[]> {
-  const out: (readonly [string, () => string])[] = [];
+): Promise<void> {
+  const replaced = new Set(
+    (container.env ?? []).filter(({ valueFrom: from }) => from === undefined).map(({ name }) => name),
+  );
+  const invalid = new Map<string, unknown>();
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
     const references = [
       { kind: 'configmap' as const, reference: configMapRef },
@@ -70,10 +89,20 @@ async function fromSources(
       const name = reference.name ?? '';
       const data = await READ[kind](context, name, signal);
       if (data === undefined && reference.optional !== true) throw missing(kind, name);
-      for (const [key, value] of data ?? []) out.push([prefix + key, value]);
+      for (const [key, value] of data ?? []) {
+        const variable = prefix + key;
+        try {
+          variables.set(variable, value());
+          invalid.delete(variable);
+        } catch (error) {
+          variables.note(variable);
+          invalid.set(variable, error);
+        }
+      }
     }
   }
-  return out;
+  // The container does not get an invalid value that `env` overrides.
+  for (const [name, error] of invalid) if (!replaced.has(name)) throw error;
 }
 
 /** The value of one `valueFrom`; undefined for an optional reference without a value. */
@@ -81,7 +110,7 @@ async function valueFrom(
   { name: variable }: EnvVar,
   from: NonNullable<EnvVar['valueFrom']>,
   container: Container,
-  context: EnvironmentContext & { readonly files: EnvFiles },
+  context: EnvironmentContext & { readonly files: RecentReads },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { pod, podAddress, facts } = context;
@@ -148,21 +177,18 @@ async function keyValue(
 
 async function fileValue(
   { volumeName, path, key, optional }: FileKeySelector,
-  { pod, volumeText, files }: EnvironmentContext & { readonly files: EnvFiles },
+  { pod, volumeText, files }: EnvironmentContext & { readonly files: RecentReads },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!(pod.spec?.volumes ?? []).some(({ name }) => name === volumeName)) {
     throw config(`cannot find the volume "${volumeName}" referenced by FileKeyRef`);
   }
-  const id = `${volumeName}/${path}`;
-  let file = files.get(id);
-  if (file === undefined) {
+  const file = await files.get(`${volumeName}/${path}`, async () => {
     signal.throwIfAborted();
     const text = await volumeText(volumeName, path);
     if (text === undefined) throw unreadable();
-    file = parseEnvFile(text);
-    files.set(id, file);
-  }
+    return parseEnvFile(text);
+  });
   const value = envFileValue(file, key);
   if (value !== '') return value;
   if (optional === true) return undefined;

@@ -1,4 +1,4 @@
-import { allContainersOf } from './pod-containers.ts';
+import { containerNamed } from './pod-containers.ts';
 import { type Container, type Pod, quantityMilli, quantityValue, type ResourceFieldSelector } from '@gantry/objects';
 import type { ResourceAmounts } from './resources.ts';
 
@@ -79,5 +79,5 @@ export function namedContainer(
   own?: Container,
 ): Container | undefined {
   if (containerName === undefined || containerName === '') return own;
-  return allContainersOf(pod).find(({ container }) => container.name === containerName)?.container;
+  return containerNamed(pod, containerName);
 }

@@ -46,9 +46,15 @@ export function allContainersOf(pod: Pod): readonly PodContainer[] {
   return [...ownContainersOf(pod), ...ephemeralContainersOf(pod)];
 }
 
+/** The containers of pods by name. A pod may have thousands, and refer to each of them thousands of times. */
+const containersByName = new WeakMap<Pod, ReadonlyMap<string, Container>>();
+
 /** The container of this name. */
 export function containerNamed(pod: Pod, name: string): Container | undefined {
-  return allContainersOf(pod).find(({ container }) => container.name === name)?.container;
+  const known =
+    containersByName.get(pod) ?? new Map(allContainersOf(pod).map(({ container }) => [container.name, container]));
+  containersByName.set(pod, known);
+  return known.get(name);
 }
 
 /** Names of the pod's sidecars. */

@@ -5,6 +5,7 @@ import { ManualClock } from '@gantry/base/testing';
 import type { Volume } from '@gantry/objects';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
+import { ContentBudget } from '../volumes/content-budget.ts';
 import type { VolumeContext } from '../volumes/volume-types/volume-type.ts';
 import { gitRepoVolume } from './example-volume.ts';
 import { nodeFacts, pod } from './pods.ts';
@@ -17,6 +18,7 @@ const context: VolumeContext = {
   facts: nodeFacts(1000),
   source: { configMap: async () => undefined, secret: async () => undefined, trustBundles: async () => [] },
   token: async () => 'token',
+  budget: new ContentBudget(),
 };
 
 let folder: string;

@@ -80,6 +80,7 @@ describe('the subPath of a mount', () => {
     [{ subPath: 'a/../..' }, "must not contain '..'"],
     [{ subPathExpr: '$(ROOT)' }, 'must not be an absolute path'],
     [{ subPathExpr: 'a/$(UP)/$(UP)' }, "must not contain '..'"],
+    [{ subPathExpr: '$(NAME)'.repeat(2_000) }, 'subPathExpr has 6000 bytes; a path has at most 4095'],
     [{ subPathExpr: '$(EMPTY)$(NONE)' }, 'missing value for "EMPTY", "NONE"'],
     [{ subPath: 'a\0b' }, 'must not contain a zero byte'],
   ])('%j is refused', (change, message) => {

@@ -48,8 +48,13 @@ export function subPathOf(mount: VolumeMount, environment: ReadonlyMap<string, s
   return subPath;
 }
 
+/** The kernel's limit of a path, without the zero byte at its end (PATH_MAX). */
+const MAX_PATH_BYTES = 4095;
+
 function expanded(expression: string, environment: ReadonlyMap<string, string>): string {
-  const { text, missing } = expandAll(expression, environment);
+  const { text, missing } = expandAll(expression, environment, (bytes) => {
+    if (bytes > MAX_PATH_BYTES) throw refused(`subPathExpr has ${bytes} bytes; a path has at most ${MAX_PATH_BYTES}`);
+  });
   if (missing.length === 0) return text;
   throw refused(`missing value for ${missing.map((name) => JSON.stringify(name)).join(', ')}`);
 }

@@ -9,13 +9,14 @@ import type { EngineInfo } from '../runtime/engine.ts';
 import type { HostFiles, OpenedPath } from '../runtime/host-files.ts';
 import type { BindSource, HostMounts, StateFolder, NfsSource } from '../runtime/host-mounts.ts';
 import type { TokenSource } from '../sources/token-source.ts';
-import type { ConfigSource } from '../spec/config-source.ts';
+import { type ConfigSource, rememberReads } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { component, hostPathOf, serverOf, diskUsage } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
+import { ContentBudget } from './content-budget.ts';
 import { containerPathOf } from '../spec/container-path.ts';
 import { MAX_MOUNTS } from './volume-types/mount-points.ts';
 import { NetworkOpens } from './network-opens.ts';
@@ -100,9 +101,10 @@ export class PodVolumes {
    * the kubelet's message.
    */
   async sync(pod: Pod, podAddress: string, signal: AbortSignal): Promise<void> {
-    const { source, tokens, facts, clock, mounts, hostFiles } = this.#options;
+    const { tokens, facts, clock, mounts, hostFiles } = this.#options;
+    const source = rememberReads(this.#options.source);
     const token: VolumeContext['token'] = (projection, abort) => tokens.token(pod, projection, abort);
-    const context = { pod, podAddress, facts, source, token };
+    const budgets = { disk: new ContentBudget(), memory: new ContentBudget() };
     for (const volume of pod.spec?.volumes ?? []) {
       try {
         const type = volumeTypeOf(volume);
@@ -115,6 +117,8 @@ export class PodVolumes {
         const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o1777);
         const mountNfs = async (nfs: NfsSource, abort: AbortSignal) =>
           void (await mounts.network.mountNfs(folder, nfs, abort));
+        const budget = type.storage === 'memory' ? budgets.memory : budgets.disk;
+        const context = { pod, podAddress, facts, source, token, budget };
         await type.sync(volume, { folder, clock, hostFiles, mountMemory, mountNfs }, context, signal);
       } catch (error) {
         signal.throwIfAborted();

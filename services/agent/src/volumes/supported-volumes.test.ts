@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { must } from '@gantry/base';
 import type { ClusterTrustBundle, ClusterTrustBundleProjection, Volume } from '@gantry/objects';
 import { nodeFacts, pod } from '../testing/pods.ts';
+import { rememberReads } from '../spec/config-source.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
+import { ContentBudget } from './content-budget.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
-import { projectedVolume } from './volume-types/projected.ts';
+import { downwardApiVolume, projectedVolume } from './volume-types/projected.ts';
 import { checkedPath, configMapVolume, secretVolume } from './volume-types/volume-file.ts';
 
 const anchor = (letter: string) =>
@@ -45,6 +47,7 @@ describe('the files of a volume', () => {
         ),
     },
     token: async ({ audience = '' }) => `token for ${audience}`,
+    budget: new ContentBudget(),
   };
   const types = [configMapVolume, secretVolume, projectedVolume];
   const filesOf = async (volume: Volume) => {
@@ -145,6 +148,64 @@ describe('the files of a volume', () => {
     expect(await files({ name: 'v', secret: { secretName: 'login', items } })).toEqual({ 'name/of/user': '400 jane' });
     const sources = [{ secret: { name: 'login', items } }];
     expect(await files({ name: 'v', projected: { sources } })).toEqual({ 'name/of/user': '400 jane' });
+  });
+
+  it('share one copy of an object and of a field, however often they are named', async () => {
+    const { secret } = context.source;
+    const source = rememberReads({ ...context.source, secret });
+    const sources = ['a', 'b', 'c'].map((path) => ({ secret: { name: 'login', items: [{ key: 'user', path }] } }));
+    const found = await projectedVolume.files({ name: 'v', projected: { sources } }, { ...context, source }, signal);
+    expect(new Set(found.map(({ content }) => content)).size).toBe(1);
+    const items = ['a', 'b', 'c'].map((path) => ({ ...NAMESPACE_FILE, path }));
+    const fields = await downwardApiVolume.files({ name: 'v', downwardAPI: { items } }, context, signal);
+    expect(new Set(fields.map(({ content }) => content)).size).toBe(1);
+  });
+
+  it('are refused when they are too large together, before they are written', async () => {
+    const annotations = { long: '\u0001'.repeat(110_000) };
+    const large = { ...context, pod: pod({}, {}, { annotations }), budget: new ContentBudget() };
+    const items = Array.from({ length: 7_000 }, (_, i) => ({
+      path: `f${i}`,
+      fieldRef: { fieldPath: 'metadata.annotations' },
+    }));
+    const tooLarge = {
+      code: 'FailedMount',
+      message: expect.stringMatching(/take 33\d{6} bytes or more; they may take 33554432$/),
+    };
+    await expect(downwardApiVolume.files({ name: 'v', downwardAPI: { items } }, large, signal)).rejects.toMatchObject(
+      tooLarge,
+    );
+    const of = (count: number, path: (i: number) => string) => ({
+      name: 'v',
+      projected: {
+        sources: Array.from({ length: count }, (_, i) => ({
+          secret: { name: 'login', items: [{ key: 'user', path: path(i) }] },
+        })),
+      },
+    });
+    const fresh = () => ({ ...context, budget: new ContentBudget() });
+    // A small file takes a page, and so does each of its folders.
+    expect(
+      await projectedVolume.files(
+        of(8_192, (i) => `${i}`),
+        fresh(),
+        signal,
+      ),
+    ).toHaveLength(8_192);
+    await expect(
+      projectedVolume.files(
+        of(8_193, (i) => `${i}`),
+        fresh(),
+        signal,
+      ),
+    ).rejects.toThrow('they may take');
+    await expect(
+      projectedVolume.files(
+        of(1, () => 'a/'.repeat(8_192) + 'a'),
+        fresh(),
+        signal,
+      ),
+    ).rejects.toThrow('they may take');
   });
 
   it('lack a selected key that is missing where that is optional', async () => {

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linuxHostFiles } from '../../mounts/linux-host-files.ts';
 import { nodeFacts, pod } from '../../testing/pods.ts';
 import { hostPathVolume, pathOnHost } from './host-path.ts';
+import { ContentBudget } from '../content-budget.ts';
 import type { VolumeContext } from './volume-type.ts';
 
 const signal = new AbortController().signal;
@@ -27,6 +28,7 @@ describe('a path of the host', () => {
       facts: nodeFacts(1000),
       source: { configMap: async () => undefined, secret: async () => undefined, trustBundles: async () => [] },
       token: async () => '',
+      budget: new ContentBudget(),
     };
     const target = {
       folder: join(root, 'unused'),

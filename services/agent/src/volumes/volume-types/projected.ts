@@ -3,7 +3,7 @@ import { append } from '@gantry/base';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { VolumeFile } from './atomic-folder.ts';
-import { checkedPath, DEFAULT_MODE, configMapFiles, secretFiles } from './volume-file.ts';
+import { counted, DEFAULT_MODE, configMapFiles, secretFiles } from './volume-file.ts';
 import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 import { trustBundleFiles } from './trust-bundle.ts';
 import { namedContainer, podField, resourceField } from '../../spec/field-values.ts';
@@ -15,13 +15,16 @@ export const downwardApiVolume = defineFileVolumeType(
   async ({ items = [], defaultMode = DEFAULT_MODE }, context) => downwardApiFiles(items, defaultMode, context),
 );
 
-/** The files of downward API items, for this volume type and for projected volumes. */
+/** The files of downward API items, for this volume type and for projected volumes. Items of the same field share its value. */
 function downwardApiFiles(
   items: readonly DownwardAPIVolumeFile[],
   mode: number,
-  { pod, podAddress, facts }: VolumeContext,
+  { pod, podAddress, facts, budget }: VolumeContext,
 ): readonly VolumeFile[] {
+  const fields = new Map<string, Buffer>();
   return items.map(({ path, mode: own, fieldRef, resourceFieldRef }) => {
+    const known = fields.get(fieldRef?.fieldPath ?? '');
+    if (known !== undefined) return counted({ path, content: known, mode: own ?? mode }, budget);
     const container = resourceFieldRef === undefined ? undefined : namedContainer(pod, resourceFieldRef);
     const value =
       fieldRef !== undefined
@@ -30,7 +33,9 @@ function downwardApiFiles(
           ? resourceField(pod, container, resourceFieldRef, facts)
           : undefined;
     if (value === undefined) throw new AgentError('FailedMount', `downward API item ${path} names no known field`);
-    return { path: checkedPath(path), content: Buffer.from(value), mode: own ?? mode };
+    const content = Buffer.from(value);
+    if (fieldRef !== undefined) fields.set(fieldRef.fieldPath, content);
+    return counted({ path, content, mode: own ?? mode }, budget);
   });
 }
 
@@ -61,7 +66,8 @@ async function projectedFiles(
     const token = await context.token(serviceAccountToken, signal);
     // Accessible to the pod's user or group only, if the pod names one.
     const tokenMode = group === undefined && user === undefined ? mode : TOKEN_MODE;
-    return [{ path: checkedPath(serviceAccountToken.path), content: Buffer.from(token), mode: tokenMode, user }];
+    const file = { path: serviceAccountToken.path, content: Buffer.from(token), mode: tokenMode, user };
+    return [counted(file, context.budget)];
   }
   if (clusterTrustBundle !== undefined) return trustBundleFiles(clusterTrustBundle, mode, context, signal);
   throw new AgentError('FailedMount', `projected source ${Object.keys(others).join(', ')} is not supported`);

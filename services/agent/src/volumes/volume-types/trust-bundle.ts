@@ -2,7 +2,7 @@ import { type ClusterTrustBundleProjection, labelSelectorFrom } from '@gantry/ob
 import { AgentError } from '../../runtime/agent-error.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { VolumeFile } from './atomic-folder.ts';
-import { checkedPath } from './volume-file.ts';
+import { counted } from './volume-file.ts';
 import type { VolumeContext } from './volume-type.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g;
@@ -22,15 +22,14 @@ export async function trustBundleFiles(
 ): Promise<readonly VolumeFile[]> {
   const texts = await bundleTexts(projection, context, signal);
   const { group, user } = fileOwnersOf(context.pod);
-  return [
-    {
-      path: checkedPath(projection.path),
-      content: Buffer.from(uniqueCertificates(texts)),
-      // Like a token: accessible to the pod's user or group only, if the pod names one.
-      mode: group === undefined && user === undefined ? mode : OWN_MODE,
-      user,
-    },
-  ];
+  const file = {
+    path: projection.path,
+    content: Buffer.from(uniqueCertificates(texts)),
+    // Like a token: accessible to the pod's user or group only, if the pod names one.
+    mode: group === undefined && user === undefined ? mode : OWN_MODE,
+    user,
+  };
+  return [counted(file, context.budget)];
 }
 
 async function bundleTexts(

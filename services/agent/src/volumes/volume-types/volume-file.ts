@@ -1,5 +1,6 @@
 import type { KeyToPath, ConfigMap, Secret } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
+import type { ContentBudget } from '../content-budget.ts';
 import type { VolumeFile } from './atomic-folder.ts';
 import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 
@@ -29,13 +30,20 @@ export function keyFiles(
   { items, optional }: KeysReference,
   mode: number,
   missing: string,
+  budget: ContentBudget,
 ): readonly VolumeFile[] {
-  if (items === undefined) return [...data].map(([path, content]) => ({ path: checkedPath(path), content, mode }));
+  if (items === undefined) return [...data].map(([path, content]) => counted({ path, content, mode }, budget));
   return items.flatMap((item) => {
     const content = data.get(item.key);
     if (content === undefined && optional !== true) throw new AgentError('FailedMount', `${missing}: ${item.key}`);
-    return content === undefined ? [] : [{ path: checkedPath(item.path), content, mode: item.mode ?? mode }];
+    return content === undefined ? [] : [counted({ path: item.path, content, mode: item.mode ?? mode }, budget)];
   });
+}
+
+/** Returns `file`, counted. AgentError 'FailedMount' for a path that could lead out of its volume, and for too much content. */
+export function counted(file: VolumeFile, budget: ContentBudget): VolumeFile {
+  budget.add(checkedPath(file.path), file.content.length);
+  return file;
 }
 
 /** Returns `path`. AgentError 'FailedMount' when the path could lead out of its volume. */
@@ -61,24 +69,23 @@ export const configMapVolume = defineFileVolumeType('configMap', 'disk', (source
 export async function configMapFiles(
   reference: KeysReference,
   mode: number,
-  { pod, source }: VolumeContext,
+  { pod, source, budget }: VolumeContext,
   signal: AbortSignal,
 ): Promise<readonly VolumeFile[]> {
   const found = await source.configMap(pod.metadata.namespace ?? '', reference.name ?? '', signal);
   return keyFiles(
-    dataOf(referenced('configmap', reference, found)),
+    configMapData(referenced('configmap', reference, found)),
     reference,
     mode,
     'configmap references non-existent config key',
+    budget,
   );
 }
 
-function dataOf(map: ConfigMap | undefined): ReadonlyMap<string, Buffer> {
-  return new Map([
-    ...Object.entries(map?.data ?? {}).map(([key, text]) => [key, Buffer.from(text)] as const),
-    ...Object.entries(map?.binaryData ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')] as const),
-  ]);
-}
+const configMapData = decodedOnce((map: ConfigMap) => [
+  ...Object.entries(map.data ?? {}).map(([key, text]) => [key, Buffer.from(text)] as const),
+  ...Object.entries(map.binaryData ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')] as const),
+]);
 
 /** The keys of a Secret. */
 export const secretVolume = defineFileVolumeType(
@@ -92,18 +99,32 @@ export const secretVolume = defineFileVolumeType(
 export async function secretFiles(
   reference: KeysReference,
   mode: number,
-  { pod, source }: VolumeContext,
+  { pod, source, budget }: VolumeContext,
   signal: AbortSignal,
 ): Promise<readonly VolumeFile[]> {
   const found = await source.secret(pod.metadata.namespace ?? '', reference.name ?? '', signal);
   return keyFiles(
-    secretDataOf(referenced('secret', reference, found)),
+    secretData(referenced('secret', reference, found)),
     reference,
     mode,
     'references non-existent secret key',
+    budget,
   );
 }
 
-function secretDataOf(secret: Secret | undefined): ReadonlyMap<string, Buffer> {
-  return new Map(Object.entries(secret?.data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')] as const));
+const secretData = decodedOnce((secret: Secret) =>
+  Object.entries(secret.data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'base64')] as const),
+);
+
+/** Decodes the data of each object once, so that all files with its keys share one copy. */
+function decodedOnce<T extends object>(
+  decode: (object: T) => readonly (readonly [string, Buffer])[],
+): (object: T | undefined) => ReadonlyMap<string, Buffer> {
+  const decoded = new WeakMap<T, ReadonlyMap<string, Buffer>>();
+  return (object) => {
+    if (object === undefined) return new Map();
+    const data = decoded.get(object) ?? new Map(decode(object));
+    decoded.set(object, data);
+    return data;
+  };
 }

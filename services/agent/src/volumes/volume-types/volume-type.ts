@@ -6,6 +6,7 @@ import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { NodeFacts } from '../../spec/field-values.ts';
 import { makeMountPoints } from './mount-points.ts';
 import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
+import type { ContentBudget } from '../content-budget.ts';
 import type { NfsSource } from '../../runtime/host-mounts.ts';
 
 /** The data from which a volume's content is made. */
@@ -15,6 +16,8 @@ export interface VolumeContext {
   readonly facts: NodeFacts;
   readonly source: ConfigSource;
   readonly token: (projection: ServiceAccountTokenProjection, signal: AbortSignal) => Promise<string>;
+  /** Counts the files that are made. */
+  readonly budget: ContentBudget;
 }
 
 /** The fields of a volume that select its type. */

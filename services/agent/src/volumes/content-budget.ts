@@ -1,0 +1,34 @@
+import { AgentError } from '../runtime/agent-error.ts';
+
+const MIB = 2 ** 20;
+/**
+ * The limit of the files that the agent makes of objects of the API for one pod, on the disk and in memory separately. The kubelet has
+ * none; it runs out of memory.
+ */
+export const MAX_CONTENT_BYTES = 32 * MIB;
+/** The unit in which file systems give space. */
+const PAGE_BYTES = 4096;
+
+/**
+ * Counts the files of a pod's volumes while they are made, so that a pod that names one object many times cannot fill the agent's memory
+ * or the node's. Files that a later source replaces count, too, because they cost the same work.
+ */
+export class ContentBudget {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number = MAX_CONTENT_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Counts a file: its size, and each folder of its path as a page. AgentError 'FailedMount' when the pod's files are too large. */
+  add(path: string, sizeBytes: number): void {
+    const folders = path.split('/').length - 1;
+    this.#bytes += (Math.max(1, Math.ceil(sizeBytes / PAGE_BYTES)) + folders) * PAGE_BYTES;
+    if (this.#bytes <= this.#maxBytes) return;
+    throw new AgentError(
+      'FailedMount',
+      `its files from the API and those of the volumes before it take ${this.#bytes} bytes or more; they may take ${this.#maxBytes}`,
+    );
+  }
+}
