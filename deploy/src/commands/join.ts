@@ -9,8 +9,16 @@ import { ensureServiceImages } from '../cluster/service-image.ts';
 import { type CommandConfig, inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createProgress } from '../machine/progress.ts';
-import { createShell, mustRun } from '../machine/shell.ts';
-import { formatJoinSettings, joinOptions, type JoinSettings, valueIn } from '../settings/join-settings.ts';
+import { createShell, mustRun, type Shell } from '../machine/shell.ts';
+import { serviceRanges } from '../settings/in-use.ts';
+import {
+  type ClusterFacts,
+  formatJoinSettings,
+  joinOptions,
+  type JoinSettings,
+  valueIn,
+} from '../settings/join-settings.ts';
+import { overlaps } from '../settings/ranges.ts';
 import { runCommand } from './run-command.ts';
 
 const text = { type: 'string' } as const;
@@ -66,6 +74,7 @@ await runCommand(async () => {
   writeFileSync(file, formatJoinSettings(settings));
   const project = openProject(config, clusterId, shell, JOIN_FILE);
   if (settings.podCidr === '') {
+    await refuseSharedServices(shell, options.facts);
     await progress.step('range of pods', async (note) => {
       const { node, podCidr } = JSON.parse(
         (await openProject(config, clusterId, shell, REGISTER_FILE).register()).trim().split('\n').at(-1) ?? '',
@@ -80,6 +89,16 @@ await runCommand(async () => {
   });
   return 0;
 });
+
+/** Programs of this machine would reach the Services of only one of two clusters. */
+async function refuseSharedServices(shell: Shell, { clusterId, serviceCidr }: ClusterFacts): Promise<void> {
+  const shared = (await serviceRanges(shell, clusterId)).find((range) => overlaps(range, serviceCidr));
+  if (shared === undefined) return;
+  throw new CommandError(
+    `the cluster has its Services in ${serviceCidr}, and another cluster of this machine in ${shared}`,
+    'join from another machine, or end the other cluster: npm run down in its checkout',
+  );
+}
 
 interface Registered {
   readonly node: string;

@@ -39,7 +39,9 @@ await runCommand(async () => {
   });
   const settings = await progress.step('settings', async (note) => {
     const chosen = await ensureSettings(config, shell, given);
-    note(`cluster ${chosen.clusterId}, port ${chosen.port}, pods in ${chosen.podCidr}`);
+    note(
+      `cluster ${chosen.clusterId}, port ${chosen.port}, pods in ${chosen.podCidr}, Services in ${chosen.serviceCidr}`,
+    );
     return chosen;
   });
   await progress.step('images', async (note) => {

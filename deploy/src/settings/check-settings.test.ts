@@ -10,7 +10,7 @@ import { chooseSettings, type GivenSettings, NoRoomError, refreshSettings, type 
 import { ensureSettings } from './ensure-settings.ts';
 import { formatSettings } from './settings-file.ts';
 
-const idle = { ranges: [], own: [], isPortFree: async () => true };
+const idle = { ranges: [], own: [], hasData: false, isPortFree: async () => true };
 
 /** An engine without containers and networks. */
 const SHELL: Shell = { run: () => Promise.resolve({ code: 0, stdout: '', stderr: '' }) };

@@ -42,6 +42,8 @@ export interface InUse {
   readonly ranges: readonly Cidr[];
   /** The cluster's own networks that are there already. */
   readonly own: readonly Network[];
+  /** Whether the cluster has data. It keeps its Service range then: its Services have addresses of it. */
+  readonly hasData: boolean;
   isPortFree(port: number): Promise<boolean>;
 }
 
@@ -131,7 +133,8 @@ export async function refreshSettings(settings: Settings, home: string, inUse: I
     if (settings[name] === 0 || !(await inUse.isPortFree(settings[name]))) taken.push(name);
   }
   const rangesFree = [settings.controlCidr, settings.podCidr].every((range) => isFree(range, inUse));
-  if (taken.length === 0 && rangesFree) return settings;
+  const keepsServices = inUse.hasData || isFree(settings.serviceCidr, inUse);
+  if (taken.length === 0 && rangesFree && keepsServices) return settings;
   const fresh = await chooseSettings(home, inUse, rangesFree ? {} : { clusterCidr: settings.clusterCidr });
   return {
     ...settings,
@@ -139,6 +142,7 @@ export async function refreshSettings(settings: Settings, home: string, inUse: I
     ...(rangesFree
       ? {}
       : { controlCidr: fresh.controlCidr, podCidr: fresh.podCidr, podServicesRange: fresh.podServicesRange }),
+    ...(keepsServices ? {} : { serviceCidr: fresh.serviceCidr }),
   };
 }
 

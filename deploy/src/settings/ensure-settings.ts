@@ -42,6 +42,7 @@ export async function ensureSettings(
   const running = (await mustRun(shell, 'docker', ['ps', '-q', '--filter', project])) !== '';
   const { control, pods } = networksOf(names.clusterId);
   const inUse = await readInUse(shell, {
+    clusterId: names.clusterId,
     networks: [control, pods],
     bridges: [names.controlBridge, names.podBridge],
     ports: running && stored !== undefined ? PORT_SETTINGS.map((name) => stored[name]) : [],

@@ -6,7 +6,7 @@ import { factsOf } from './join-settings.ts';
 import { overlaps, parseRoutes } from './ranges.ts';
 import { formatSettings, parseSettings } from './settings-file.ts';
 
-const idle = { ranges: [], own: [], isPortFree: async () => true };
+const idle = { ranges: [], own: [], hasData: false, isPortFree: async () => true };
 
 test('ranges overlap when they share an address', () => {
   expect(overlaps('10.0.0.0/8', '10.128.0.0/20')).toBe(true);
@@ -85,6 +85,15 @@ test('only settings in conflict change', async () => {
   const moved = await refreshSettings(settings, '/a', { ...idle, ranges: [settings.podCidr] });
   expect(moved.port).toBe(settings.port);
   expect(moved.podCidr).not.toBe(settings.podCidr);
+});
+
+test('a cluster leaves its Service range to another one only while it has no data', async () => {
+  const settings = await chooseSettings('/a', idle);
+  const shared = { ...idle, ranges: [settings.serviceCidr] };
+  expect(await refreshSettings(settings, '/a', { ...shared, hasData: true })).toBe(settings);
+  expect(await refreshSettings(settings, '/a', shared)).toEqual({ ...settings, serviceCidr: '10.97.0.0/16' });
+  const later = { ...settings, serviceCidr: '10.98.0.0/16' };
+  expect(await refreshSettings(later, '/a', idle), 'though the first one is free again').toBe(later);
 });
 
 test('settings of an earlier version get ports for Ingresses, and keep the rest', async () => {
