@@ -27,6 +27,7 @@ export { healthService } from './grpc/health-service.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
 export { createHealth, type Health, type HealthCheck } from './health.ts';
 export { httpEndpoint, type HttpEndpointOptions } from './http-endpoint.ts';
+export { leaseMeter } from './meters.ts';
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel, silentLogger } from './logger.ts';
 export {
   type Counter,

@@ -35,3 +35,23 @@ export function stallMeter(metrics: Metrics, longest: () => Stall, stallMs: numb
     if (turn.wallMs > stallMs) stalls.inc();
   };
 }
+
+/** Reports the lease of this process as the leader of `name`: its time to live in milliseconds, 0 while another process may lead. */
+export function leaseMeter(metrics: Metrics, name: string): (ttlMs: number) => void {
+  const status = metrics.gauge(
+    'leader_election_master_status',
+    'Whether this process leads: 1 for the leader, 0 for a standby.',
+    ['name'],
+  );
+  const seconds = metrics.gauge(
+    'gantry_leader_lease_seconds',
+    "The time to live of the leader's lease, which becomes longer while renewals are late; 0 for a standby.",
+    ['name'],
+  );
+  const report = (ttlMs: number): void => {
+    status.set(ttlMs > 0 ? 1 : 0, { name });
+    seconds.set(ttlMs / 1000, { name });
+  };
+  report(0);
+  return report;
+}

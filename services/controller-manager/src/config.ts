@@ -28,6 +28,10 @@ export interface Config {
   /** Whether the storage class `local-path` is created if it is missing. */
   readonly localPathClass: 'create' | 'none';
   readonly leaseTtlMs: number;
+  /** The longest time to live, while renewals are late. */
+  readonly leaseMaxTtlMs: number;
+  /** Milliseconds without an API server that answers, after which a leader resigns. */
+  readonly resignAfterMs: number;
   /** Milliseconds without a heartbeat until a node counts as lost. */
   readonly nodeGraceMs: number;
   /** How fast pods of lost nodes are evicted. */
@@ -55,6 +59,8 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     nodeRanges: nodeRanges(read),
     localPathClass: read.oneOf('GANTRY_LOCAL_PATH_CLASS', ['create', 'none'], 'create'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
+    leaseMaxTtlMs: read.integer('GANTRY_LEASE_MAX_TTL_MS', { min: 500, max: 600_000 }, 8000),
+    resignAfterMs: read.integer('GANTRY_RESIGN_AFTER_MS', { min: 1000, max: 600_000 }, 10_000),
     nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),
     evictionRates: {
       perSecond: read.integer('GANTRY_NODE_EVICTIONS_PER_MINUTE', { min: 0, max: 60_000 }, 60) / 60,

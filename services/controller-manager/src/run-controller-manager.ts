@@ -11,7 +11,7 @@ import {
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
 import { type JsonObject, ownServiceAddresses, parseIpv4Range, StatusError } from '@gantry/objects';
-import { ConfigError, type GroupOutcome, startService } from '@gantry/service';
+import { ConfigError, type GroupOutcome, leaseMeter, startService } from '@gantry/service';
 import type { Config } from './config.ts';
 import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import type { ReadPath } from './controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
@@ -30,7 +30,8 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     'node-serving': await openCertificateAuthority(config.nodeCaDir),
   };
   const identity = `${config.identity}_${systemUid()}`;
-  await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity });
+  const onLease = leaseMeter(metrics, COMPONENT);
+  await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity, onLease });
   const fences = createFenceHolder();
   using client = createGrpcClient({
     ...service.parts,
@@ -59,6 +60,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   const reports = createControllerMetrics(metrics, () => manager.queues());
   const manager = createManager({
     ...service.parts,
+    resignAfterMs: config.resignAfterMs,
     client,
     aggregated: { client: aggregated, discover: (of, signal) => discoverResources(aggregated, of, signal) },
     fences,

@@ -8,6 +8,10 @@ export interface SchedulerConfig {
   /** The folder of the client certificate for etcd, which etcd's own certificate authority has signed. */
   readonly etcdTlsDir: string;
   readonly leaseTtlMs: number;
+  /** The longest time to live, while renewals are late. */
+  readonly leaseMaxTtlMs: number;
+  /** Milliseconds without an API server that answers, after which a leader resigns. */
+  readonly resignAfterMs: number;
   readonly logLevel: LogLevel;
   /** The name that tells this process from the other schedulers. */
   readonly identity: string;
@@ -23,6 +27,8 @@ export function readSchedulerConfig(
     tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
     etcdTlsDir: read.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
+    leaseMaxTtlMs: read.integer('GANTRY_LEASE_MAX_TTL_MS', { min: 500, max: 600_000 }, 8000),
+    resignAfterMs: read.integer('GANTRY_RESIGN_AFTER_MS', { min: 1000, max: 600_000 }, 10_000),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
     identity: read.text('HOSTNAME', 'scheduler'),
   }));

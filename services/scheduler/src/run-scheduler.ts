@@ -2,7 +2,7 @@ import { systemUid } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { createFenceHolder, Informers } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
-import { type GroupOutcome, startService } from '@gantry/service';
+import { type GroupOutcome, leaseMeter, startService } from '@gantry/service';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
 import { reportPreemptionTo, reportTo } from './meters.ts';
@@ -17,7 +17,8 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   using service = await startService({ name: 'scheduler', ...config });
   const { clock, logger, metrics } = service.parts;
   const identity = `${config.identity}_${systemUid()}`;
-  await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity });
+  const onLease = leaseMeter(metrics, COMPONENT);
+  await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity, onLease });
   const fences = createFenceHolder();
   using client = createGrpcClient({
     ...service.parts,
@@ -31,6 +32,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   informers.subscribe((event) => view.take(event));
   const leader = createSchedulingLeader({
     ...service.parts,
+    resignAfterMs: config.resignAfterMs,
     client,
     log: logger,
     informers,

@@ -20,9 +20,14 @@ class Campaigner {
   readonly stop = new AbortController();
   readonly done: Promise<void>;
 
+  /** Times to live of the own lease, 0 after each term. */
+  readonly leases: number[] = [];
+
   constructor(etcd: MemoryEtcd, clock: ManualClock, identity: string, replaced: Partial<Parts> = {}) {
     const parts = { memberCount: 3, kv: etcd, watcher: etcd, leases: etcd, ...replaced };
-    const options = { etcd: parts, clock, random: seededRandom(1), component: 'kube-scheduler', identity, ttlMs: 2000 };
+    const onLease = (ttlMs: number) => this.leases.push(ttlMs);
+    const base = { etcd: parts, clock, random: seededRandom(1), component: 'kube-scheduler', identity };
+    const options = { ...base, ttlMs: 2000, onLease };
     this.done = this.#run(createElection(options).campaign(this.stop.signal));
   }
 
@@ -125,6 +130,36 @@ describe('an election', () => {
     leases.reach = 'up';
     await clock.advance(200);
     expect(a.kinds).toEqual(['elected', 'suspended', 'resumed']);
+    await a.resign();
+  });
+
+  it('says how long its lease lives, and when its term has ended', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(600);
+    await remove(etcd, KEY);
+    await clock.advance(400);
+    expect(a.leases).toEqual([2000, 0, 2000]);
+    await a.resign();
+    expect(a.leases).toEqual([2000, 0, 2000, 0]);
+  });
+
+  it('begins a term with a long lease when it was slow to win, at most four times the configured one', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const kv: KeyValueStore = {
+      range: (request, options) => etcd.range(request, options),
+      transact: async (transaction, options) => {
+        await new Promise<void>((resolve) => clock.setTimer(900, resolve));
+        return await etcd.transact(transaction, options);
+      },
+    };
+    const a = new Campaigner(etcd, clock, 'a', { kv });
+    await clock.advance(1000);
+    await remove(etcd, KEY);
+    await clock.advance(2000);
+    expect(a.leases).toEqual([2000, 0, 4000]);
     await a.resign();
   });
 

@@ -14,7 +14,8 @@ import {
 } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { CallOptions, Etcd, Lease, Operation } from '../ports.ts';
-import { holdLease } from './lease-holder.ts';
+import { type GrantedLease, holdLease } from './lease-holder.ts';
+import { LeasePace } from './lease-pace.ts';
 
 /** Events for logs: which other process leads, and why a step is retried. */
 export type ElectionNotice =
@@ -30,8 +31,13 @@ export interface ElectionOptions {
   readonly component: string;
   /** The candidate's name, unique per process. Others see it as the name of the leader. */
   readonly identity: string;
+  /** The time to live of the leader's lease. It becomes longer, up to `maxTtlMs`, while renewals are late. */
   readonly ttlMs: number;
+  /** Four times `ttlMs` when absent. */
+  readonly maxTtlMs?: number;
   readonly onNotice?: (notice: ElectionNotice) => void;
+  /** Called with the time to live of the own lease when a term begins or the lease changes, and with 0 when the term ends. */
+  readonly onLease?: (ttlMs: number) => void;
 }
 
 const ELECTIONS = '/gantry/elections/';
@@ -44,10 +50,17 @@ const CALL_TIMEOUT_MS = 1000;
  * do not end a campaign.
  */
 export function createElection(options: ElectionOptions): Election {
-  return { campaign: (signal) => runCampaign(options, signal) };
+  const { clock, ttlMs, maxTtlMs = 4 * ttlMs } = options;
+  const pace = new LeasePace({ ttlMs, maxTtlMs }, clock);
+  return { campaign: (signal) => runCampaign({ ...options, pace }, signal) };
 }
 
-async function* runCampaign(options: ElectionOptions, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
+/** `pace` is kept between campaigns: on a slow machine, the next term begins with a long lease. */
+interface CampaignOptions extends ElectionOptions {
+  readonly pace: LeasePace;
+}
+
+async function* runCampaign(options: CampaignOptions, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
   const { clock, random, ttlMs } = options;
   let failures = 0;
   while (!signal.aborted) {
@@ -91,20 +104,18 @@ async function waitForVacancy(options: ElectionOptions, signal: AbortSignal): Pr
   }
 }
 
-interface Won {
+interface Won extends GrantedLease {
   readonly term: Term;
-  readonly lease: Lease;
-  /** Monotonic time at which the lease was requested. */
-  readonly sentAtMs: number;
 }
 
 /** Tries once to take the key under a fresh lease; undefined when another candidate was faster. */
-async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<Won | undefined> {
-  const { etcd, clock, random, identity, ttlMs, component } = options;
+async function tryToWin(options: CampaignOptions, signal: AbortSignal): Promise<Won | undefined> {
+  const { etcd, clock, random, identity, pace, component } = options;
   const key = electionKeyOf(component);
   const call: CallOptions = { signal, timeoutMs: CALL_TIMEOUT_MS };
   const sentAtMs = clock.monotonicMs();
-  const lease = await etcd.leases.grant(ttlMs, call);
+  const wantedMs = pace.ttlMs();
+  const lease = await etcd.leases.grant(wantedMs, call);
   const read: readonly Operation[] = [
     { kind: 'range', key },
     { kind: 'range', key: INCARNATION_KEY },
@@ -132,7 +143,8 @@ async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<
         epoch: holder.createRevision,
         incarnation: Buffer.from(incarnation.value).toString(),
       };
-      return { term, lease, sentAtMs };
+      pace.observe(clock.monotonicMs() - sentAtMs);
+      return { term, lease, wantedMs, sentAtMs };
     }
   } catch (error) {
     await giveUp(options, lease);
@@ -147,9 +159,9 @@ function vacant(key: string): { readonly key: string; readonly target: 'create-r
 }
 
 /** Yields the events of a term until it is lost or `signal` is aborted. */
-async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
+async function* serve(options: CampaignOptions, won: Won, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
   const { term } = won;
-  const held = holdLease({ ...options, key: term.electionKey, epoch: term.epoch }, won.lease, won.sentAtMs);
+  const held = holdLease({ ...options, key: term.electionKey, epoch: term.epoch }, won);
   using _ = onAbort(signal, () => held.release());
   try {
     yield { kind: 'elected', term };
@@ -163,7 +175,8 @@ async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): 
     throw error;
   } finally {
     held.release();
-    await giveUp(options, won.lease);
+    options.onLease?.(0);
+    for (const lease of held.leases) await giveUp(options, lease);
   }
 }
 

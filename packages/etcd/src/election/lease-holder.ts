@@ -1,6 +1,7 @@
 import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, pause, type Random, Signal } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
-import type { Etcd, Lease } from '../ports.ts';
+import type { CallOptions, Etcd, Lease } from '../ports.ts';
+import type { LeasePace } from './lease-pace.ts';
 
 /**
  * The state of a held lease. `standing`: it cannot have expired according to the local clock. `in-doubt`: it may have expired; renewals
@@ -10,54 +11,95 @@ export type LeaseState = 'standing' | 'in-doubt' | 'gone';
 
 /** A lease that is renewed in the background. */
 export interface HeldLease {
+  /** The leases of which one carries the key. */
+  readonly leases: readonly Lease[];
   /** State changes, until `gone` or `release`. The initial state is `standing`. */
   readonly states: AsyncIterable<LeaseState>;
   /** Stops renewing; the states end. */
   release(): void;
 }
 
+/** A lease, and its request. */
+export interface GrantedLease {
+  readonly lease: Lease;
+  /** The requested time to live, in milliseconds. */
+  readonly wantedMs: number;
+  /** Monotonic time at which it was requested. */
+  readonly sentAtMs: number;
+}
+
+interface NextLease {
+  readonly lease: Lease;
+  readonly wantedMs: number;
+  readonly deadlineMs: number;
+}
+
 interface HolderOptions {
   readonly etcd: Pick<Etcd, 'memberCount' | 'kv' | 'watcher' | 'leases'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** The key that the lease carries, and its create revision. */
+  /** The key that the lease carries, its value, and its create revision. */
   readonly key: string;
+  readonly identity: string;
   readonly epoch: number;
+  readonly pace: LeasePace;
+  /** Called with the time to live of the lease that carries the key, first and after each change. */
+  readonly onLease?: (ttlMs: number) => void;
 }
 
-const RENEWAL_TIMEOUT_MS = 500;
+/** Renewals per time to live. A call for one has as long as the time between two. */
+const RENEWALS_PER_TTL = 4;
 /** The local deadline is this share earlier than etcd's, because clocks differ in speed. */
 const MARGIN = 0.05;
+/** Milliseconds for a check of the key after its watch has lost history. */
+const WATCH_CHECK_MS = 500;
 /** Short, because a lease may be as short as two seconds. */
 const RETRY: BackoffOptions = { initialMs: 50, maxMs: 100, jitter: 0.5 };
 
 /**
  * Renews a lease four times per time to live, at another member after each failure. The local deadline counts from the time at which the
- * last successful renewal was sent.
+ * last successful renewal was sent. When renewals become late, the key moves to a lease with a longer time to live, and back when they are
+ * in time again. The key's create revision, which is the epoch, does not change.
  */
-export function holdLease(options: HolderOptions, lease: Lease, sentAtMs: number): HeldLease {
-  return new LeaseHolder(options, lease, sentAtMs);
+export function holdLease(options: HolderOptions, granted: GrantedLease): HeldLease {
+  return new LeaseHolder(options, granted);
+}
+
+/** The local deadline of a lease that was granted or renewed by a request sent at this time. */
+function deadlineOf(sentAtMs: number, ttlMs: number): number {
+  return sentAtMs + ttlMs * (1 - MARGIN);
 }
 
 class LeaseHolder implements HeldLease {
   readonly #options: HolderOptions;
-  readonly #lease: Lease;
+  #lease: Lease;
   readonly #stop = new AbortController();
   readonly #pending: LeaseState[] = [];
   readonly #change = new Signal();
   #state: LeaseState = 'standing';
   #error: { readonly reason: unknown } | undefined;
+  #deadlineMs = 0;
   #cancelDeadline: CancelTimer = () => {};
+  /** The time to live that was requested for the current lease; etcd may grant more. */
+  #wantedMs: number;
+  /** A lease to which the key is moving. */
+  #next: NextLease | undefined;
 
-  constructor(options: HolderOptions, lease: Lease, sentAtMs: number) {
+  constructor(options: HolderOptions, { lease, wantedMs, sentAtMs }: GrantedLease) {
     this.#options = options;
     this.#lease = lease;
-    this.#armDeadline(sentAtMs, lease.ttlMs);
+    this.#wantedMs = wantedMs;
+    this.#armDeadline(deadlineOf(sentAtMs, lease.ttlMs));
+    options.onLease?.(lease.ttlMs);
     for (const run of [this.#renew(), this.#watchKey()]) run.catch((error: unknown) => this.#fail(error));
   }
 
   get states(): AsyncIterable<LeaseState> {
     return { [Symbol.asyncIterator]: () => this.#iterate() };
+  }
+
+  get leases(): readonly Lease[] {
+    return this.#next === undefined ? [this.#lease] : [this.#lease, this.#next.lease];
   }
 
   release(): void {
@@ -89,44 +131,91 @@ class LeaseHolder implements HeldLease {
     this.#change.notify();
   }
 
-  #armDeadline(sentAtMs: number, ttlMs: number): void {
+  #armDeadline(atMs: number): void {
     const { clock } = this.#options;
     this.#cancelDeadline();
-    const remainingMs = sentAtMs + ttlMs * (1 - MARGIN) - clock.monotonicMs();
-    this.#cancelDeadline = clock.setTimer(remainingMs, () => this.#enter('in-doubt'));
+    this.#deadlineMs = atMs;
+    this.#cancelDeadline = clock.setTimer(atMs - clock.monotonicMs(), () => this.#enter('in-doubt'));
   }
 
   async #renew(): Promise<void> {
-    const { clock, etcd } = this.#options;
+    const { clock, etcd, random } = this.#options;
     const { signal } = this.#stop;
     let member = 0;
     let failures = 0;
-    let pauseMs = this.#lease.ttlMs / 4;
+    let dueMs = clock.monotonicMs() + this.#lease.ttlMs / RENEWALS_PER_TTL;
+    let pauseMs = dueMs - clock.monotonicMs();
     while (!signal.aborted) {
       await pause(clock, pauseMs, signal);
       if (signal.aborted) return;
-      const sentAtMs = clock.monotonicMs();
+      const call = { signal, timeoutMs: this.#lease.ttlMs / RENEWALS_PER_TTL, member };
       try {
-        const renewed = await etcd.leases.keepAlive(this.#lease.id, { signal, timeoutMs: RENEWAL_TIMEOUT_MS, member });
-        if (this.#state === 'in-doubt' && !(await this.#stillOurs(member))) return this.#enter('gone');
-        this.#armDeadline(sentAtMs, renewed.ttlMs);
+        if (this.#next !== undefined) await this.#settleMove(this.#next, call);
+        const sentAtMs = clock.monotonicMs();
+        const renewed = await etcd.leases.keepAlive(this.#lease.id, call);
+        if (this.#state === 'in-doubt' && !(await this.#stillOurs(call))) return this.#enter('gone');
+        this.#armDeadline(deadlineOf(sentAtMs, renewed.ttlMs));
         this.#enter('standing');
+        await this.#adjust(clock.monotonicMs() - dueMs, call);
         failures = 0;
-        pauseMs = Math.max(0, renewed.ttlMs / 4 - (clock.monotonicMs() - sentAtMs));
+        dueMs = Math.max(clock.monotonicMs(), sentAtMs + this.#lease.ttlMs / RENEWALS_PER_TTL);
+        pauseMs = dueMs - clock.monotonicMs();
       } catch (error) {
         if (signal.aborted) return;
         if (isEtcdError(error, 'lease-gone')) return this.#enter('gone');
         member += 1;
         failures += 1;
-        pauseMs = backoffMs(RETRY, failures, this.#options.random);
+        pauseMs = backoffMs(RETRY, failures, random);
       }
     }
   }
 
+  /** Moves the key to a new lease when another time to live fits. A move that fails is tried again after the next renewal. */
+  async #adjust(lateMs: number, call: CallOptions): Promise<void> {
+    const { clock, etcd, key, identity, epoch, pace } = this.#options;
+    pace.observe(lateMs);
+    const ttlMs = pace.ttlMs();
+    if (ttlMs === this.#wantedMs) return;
+    try {
+      const grantedAtMs = clock.monotonicMs();
+      const lease = await etcd.leases.grant(ttlMs, call);
+      const next = { lease, wantedMs: ttlMs, deadlineMs: deadlineOf(grantedAtMs, lease.ttlMs) };
+      this.#next = next;
+      // From now on either lease may carry the key.
+      this.#armDeadline(Math.min(this.#deadlineMs, next.deadlineMs));
+      const put = { kind: 'put', key, value: Buffer.from(identity), lease: lease.id } as const;
+      const compare = { key, target: 'create-revision', equals: epoch } as const;
+      const { succeeded } = await etcd.kv.transact({ compare: [compare], success: [put], failure: [] }, call);
+      if (succeeded) this.#moved(next);
+      else this.#next = undefined;
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error;
+      if (!isEtcdError(error, 'outcome-unknown')) this.#next = undefined;
+    }
+  }
+
+  /** Finds out whether a move with unknown outcome has happened. If not, it revokes the new lease: a later arrival then fails. */
+  async #settleMove(next: NextLease, call: CallOptions): Promise<void> {
+    const { etcd, key } = this.#options;
+    const { kvs } = await etcd.kv.range({ key }, call);
+    if (kvs[0]?.lease === next.lease.id) return this.#moved(next);
+    await etcd.leases.revoke(next.lease.id, call);
+    this.#next = undefined;
+  }
+
+  /** The former lease carries nothing and expires. */
+  #moved({ lease, wantedMs, deadlineMs }: NextLease): void {
+    this.#lease = lease;
+    this.#wantedMs = wantedMs;
+    this.#next = undefined;
+    this.#armDeadline(deadlineMs);
+    this.#options.onLease?.(lease.ttlMs);
+  }
+
   /** Whether the key is still the one that was created with the lease. Checked before a term continues after `in-doubt`. */
-  async #stillOurs(member: number): Promise<boolean> {
+  async #stillOurs(call: CallOptions): Promise<boolean> {
     const { etcd, key, epoch } = this.#options;
-    const { kvs } = await etcd.kv.range({ key }, { signal: this.#stop.signal, timeoutMs: RENEWAL_TIMEOUT_MS, member });
+    const { kvs } = await etcd.kv.range({ key }, call);
     return kvs[0]?.createRevision === epoch;
   }
 
@@ -141,7 +230,8 @@ class LeaseHolder implements HeldLease {
         const end = await this.#watchFrom(startRevision);
         if (end === 'deleted') return this.#enter('gone');
         if (end === 'stopped') return;
-        if (!(await this.#stillOurs(failures))) return this.#enter('gone');
+        if (!(await this.#stillOurs({ signal, timeoutMs: WATCH_CHECK_MS, member: failures })))
+          return this.#enter('gone');
         startRevision = end.compactRevision;
       } catch (error) {
         if (!(error instanceof EtcdError) || error.code === 'permission-denied') throw error;

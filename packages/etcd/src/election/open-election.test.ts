@@ -52,7 +52,14 @@ it('waits for its certificate, campaigns with it, and closes its connection and 
   const logged: object[] = [];
   const log = (fields: object, message: string) => void logged.push({ ...fields, message });
   const opening = openElection({
-    ...{ etcd: [endpoint], etcdTlsDir: folder, leaseTtlMs: 2000, component: 'kube-scheduler', identity: 'me' },
+    ...{
+      etcd: [endpoint],
+      etcdTlsDir: folder,
+      leaseTtlMs: 2000,
+      leaseMaxTtlMs: 8000,
+      component: 'kube-scheduler',
+      identity: 'me',
+    },
     ...{ clock, random: seededRandom(1), logger: { info: log, warn: log } },
   });
   await expect.poll(() => logged).toContainEqual(expect.objectContaining({ folder, message: 'waiting for TLS files' }));

@@ -10,9 +10,12 @@ export interface OpenElectionOptions {
   /** Holds the client certificate for etcd. */
   readonly etcdTlsDir: string;
   readonly leaseTtlMs: number;
+  readonly leaseMaxTtlMs: number;
   /** `kube-scheduler`; see `createElection`. */
   readonly component: string;
   readonly identity: string;
+  /** See `createElection`. */
+  readonly onLease?: (ttlMs: number) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Parameters<typeof openTlsFolder>[1]['logger'];
@@ -33,6 +36,8 @@ export async function openElection(options: OpenElectionOptions): Promise<Electi
     component: options.component,
     identity: options.identity,
     ttlMs: options.leaseTtlMs,
+    maxTtlMs: options.leaseMaxTtlMs,
+    onLease: options.onLease,
     onNotice: (notice) => logger.info({ ...notice }, 'election'),
   });
   return {

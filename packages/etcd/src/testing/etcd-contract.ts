@@ -264,6 +264,22 @@ function describeLease(context: Context): void {
     expect((await kv.range({ key: key('a') }, { signal: signal() })).kvs).toEqual([]);
   });
 
+  it('passes its key to another lease, and the key keeps its create revision', async () => {
+    const { leases, kv } = context().etcd;
+    const [first, second] = [
+      await leases.grant(5000, { signal: signal() }),
+      await leases.grant(10_000, { signal: signal() }),
+    ];
+    const put = (lease: string): Operation => ({ kind: 'put', key: key('a'), value: Buffer.from('v'), lease });
+    const created = await transact(context, [put(first.id)]);
+    await transact(context, [put(second.id)]);
+    await leases.revoke(first.id, { signal: signal() });
+    expect((await leases.keepAlive(second.id, { signal: signal() })).ttlMs).toBe(second.ttlMs);
+    const { kvs } = await kv.range({ key: key('a') }, { signal: signal() });
+    expect(kvs).toMatchObject([{ lease: second.id, createRevision: created.revision }]);
+    await leases.revoke(second.id, { signal: signal() });
+  });
+
   it('says so when it is gone, and is revoked twice without harm', async () => {
     const { leases } = context().etcd;
     const lease = await leases.grant(5000, { signal: signal() });

@@ -59,7 +59,8 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
   #sorted: string[] | undefined;
   readonly #history: { readonly revision: number; readonly events: readonly WatchedEvent[] }[] = [];
   readonly #open = new Set<OpenWatch>();
-  readonly #leases = new Set<string>();
+  /** Times to live of leases by their ids. */
+  readonly #leases = new Map<string, number>();
   readonly #faults: { matches: (transaction: Transaction) => boolean; fault: TransactionFault }[] = [];
 
   get kv(): KeyValueStore {
@@ -170,14 +171,15 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
     await raceAbort(soon(), options.signal);
     this.#leaseCounter += 1;
     const id = String(this.#leaseCounter);
-    this.#leases.add(id);
+    this.#leases.set(id, ttlMs);
     return { id, ttlMs };
   }
 
   async keepAlive(id: string, options: CallOptions): Promise<Lease> {
     await raceAbort(soon(), options.signal);
-    if (!this.#leases.has(id)) throw new EtcdError('lease-gone', `lease ${id}`);
-    return { id, ttlMs: 2000 };
+    const ttlMs = this.#leases.get(id);
+    if (ttlMs === undefined) throw new EtcdError('lease-gone', `lease ${id}`);
+    return { id, ttlMs };
   }
 
   async revoke(id: string, options: CallOptions): Promise<void> {
