@@ -45,7 +45,7 @@ export {
 } from './clock.ts';
 export { ControlLoop, type ControlLoopOptions } from './control-loop.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
-export { type Election, type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
+export { type Ability, type Election, type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
 export { Signal } from './signal.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { untilAborted } from './abort.ts';
-import { type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
+import { type Ability, type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
 import { ManualClock } from './testing/index.ts';
 
 const term = { electionKey: '/gantry/elections/kube-test', epoch: 1, incarnation: 'i' };
@@ -31,7 +31,7 @@ describe('a candidate', () => {
   const note = (what: string) => void history.push(`${clock.monotonicMs() - startMs} ${what}`);
 
   /** Runs a candidate. Its campaigns yield these events at intervals of a second, and take a while to end. */
-  function start(events: readonly ElectionEvent[], act: LeadOptions['act'] = acts): void {
+  function start(events: readonly ElectionEvent[], act: LeadOptions['act'] = acts, ability?: Ability): void {
     const campaign = async function* (signal: AbortSignal) {
       note('campaign');
       for (const event of events) {
@@ -47,7 +47,7 @@ describe('a candidate', () => {
       if (message.startsWith('acting')) note(message);
     };
     const options = { clock, random: () => 0.5, log: { info: log, warn: log, error: log } };
-    running = lead({ ...options, election: { campaign }, act }, stop.signal);
+    running = lead({ ...options, election: { campaign }, act, ability }, stop.signal);
   }
 
   async function acts({ epoch }: Term, signal: AbortSignal): Promise<void> {
@@ -127,6 +127,62 @@ describe('a candidate', () => {
       '3800 campaign',
       '3800 elected',
     ]);
+  });
+
+  describe('that may become unable', () => {
+    let able: PromiseWithResolvers<void>;
+    let unable: PromiseWithResolvers<void>;
+    beforeEach(() => {
+      able = Promise.withResolvers();
+      unable = Promise.withResolvers();
+    });
+    const ability: Ability = {
+      gained: async (signal) => await Promise.race([able.promise, untilAborted(signal)]),
+      lost: async (signal) => await Promise.race([unable.promise, untilAborted(signal)]),
+    };
+
+    it('campaigns once it is able to lead', async () => {
+      start([ELECTED], acts, ability);
+      await clock.advance(5000);
+      expect(history).toEqual([]);
+      able.resolve();
+      await clock.advance(0);
+      expect(history).toEqual(['5000 campaign', '5000 elected', '5000 acts in 1']);
+    });
+
+    it('resigns when it is unable, and campaigns no more until it is able again', async () => {
+      able.resolve();
+      start([ELECTED], acts, ability);
+      await clock.advance(1500);
+      able = Promise.withResolvers();
+      unable.resolve();
+      await clock.advance(60_000);
+      expect(history.slice(3)).toEqual(['1500 ends', '1800 resigned']);
+      unable = Promise.withResolvers();
+      able.resolve();
+      await clock.advance(0);
+      expect(history.slice(5)).toEqual(['61500 campaign', '61500 elected', '61500 acts in 1']);
+    });
+
+    it('ends while it waits to become able', async () => {
+      start([ELECTED], acts, ability);
+      await clock.advance(1000);
+      stop.abort();
+      await running;
+      expect(history).toEqual([]);
+    });
+
+    it('resigns when it cannot find out whether it is able', async () => {
+      able.resolve();
+      start([ELECTED], acts, ability);
+      await clock.advance(1000);
+      unable.reject(new BrokenError());
+      await clock.advance(300);
+      unable = Promise.withResolvers();
+      expect(history.slice(3)).toEqual(['1000 ends', '1300 resigned']);
+      await clock.advance(200);
+      expect(history.slice(5)).toEqual(['1500 campaign', '1500 elected', '1500 acts in 1']);
+    });
   });
 
   it('begins another campaign when one has failed, and acts no more meanwhile', async () => {

@@ -31,6 +31,14 @@ export interface Election<T = Term> {
   campaign(signal: AbortSignal): AsyncIterable<ElectionEvent<T>>;
 }
 
+/** Whether a process can do the leader's work: it does not campaign without being able to, and resigns when it no longer is. */
+export interface Ability {
+  /** Resolves when this process can do the work. Awaited before each campaign. A rejection is logged, and repeated after a delay. */
+  gained(signal: AbortSignal): Promise<void>;
+  /** Resolves when this process can no longer do the work, or when the signal is aborted. Called at the start of each campaign. */
+  lost(signal: AbortSignal): Promise<void>;
+}
+
 export interface LeadOptions<T = Term> {
   readonly election: Election<T>;
   /**
@@ -44,6 +52,8 @@ export interface LeadOptions<T = Term> {
    * - It resolves before the signal is aborted: this process resigns, so that another one can lead.
    */
   readonly act: (term: T, signal: AbortSignal) => Promise<void>;
+  /** Whether this process can do the leader's work. Without it, it always can. */
+  readonly ability?: Ability;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: {
@@ -67,8 +77,8 @@ const MESSAGES = {
 };
 
 /**
- * Campaigns, and acts while elected, until the signal is aborted. A failed campaign is repeated with back-off. Resolves when `act` has
- * ended.
+ * Campaigns while able to lead, and acts while elected, until the signal is aborted. A failed campaign is repeated with back-off. Resolves
+ * when `act` has ended.
  *
  * @example
  * ```ts
@@ -102,9 +112,17 @@ export async function lead<T>(options: LeadOptions<T>, signal: AbortSignal): Pro
 
 /** One campaign, until it is aborted or this process resigns. */
 async function campaign<T>(options: LeadOptions<T>, signal: AbortSignal): Promise<void> {
-  const { election, log } = options;
+  const { election, ability, log } = options;
+  await ability?.gained(signal);
+  if (signal.aborted) return;
   const resigned = new AbortController();
   using ended = anySignal(signal, resigned.signal);
+  const unable = ability?.lost(ended).finally(() => {
+    if (!ended.aborted) log.warn({}, 'this process cannot do the work of a leader: it does not campaign until it can');
+    resigned.abort();
+  });
+  // Awaited at the end of the campaign, which the rejection ends.
+  unable?.catch(() => undefined);
   let acting: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
   const stopActing = async (): Promise<void> => {
     acting?.stop.abort();
@@ -117,12 +135,14 @@ async function campaign<T>(options: LeadOptions<T>, signal: AbortSignal): Promis
         log.info({ term: event.term }, MESSAGES[event.kind]);
         const stop = new AbortController();
         acting = { stop, done: keepActing(options, event.term, resigned, anySignal(ended, stop.signal)) };
-      } else {
+      } else if (!ended.aborted) {
         log.warn({}, MESSAGES[event.kind]);
       }
     }
   } finally {
     await stopActing();
+    resigned.abort();
+    await unable;
   }
 }
 

@@ -36,6 +36,7 @@ export class FollowedResource<R extends Resource = Resource> {
   readonly #reflector: Reflector;
   readonly #stop = new AbortController();
   #state: 'unknown' | 'failing' | 'synced';
+  #failingSinceMs: number | undefined;
 
   constructor(options: FollowedResourceOptions<R>) {
     const { resource, client, selection = {}, clock, random, before, byUid } = options;
@@ -49,6 +50,11 @@ export class FollowedResource<R extends Resource = Resource> {
   /** `unknown` until the first attempt to list has ended; `failing` until one has succeeded. */
   get state(): 'unknown' | 'failing' | 'synced' {
     return this.#state;
+  }
+
+  /** Monotonic time of the first failure after the last success; undefined while lists and watches succeed. */
+  get failingSinceMs(): number | undefined {
+    return this.#failingSinceMs;
   }
 
   /** Lists again now, without waiting for the watch. */
@@ -70,10 +76,12 @@ export class FollowedResource<R extends Resource = Resource> {
       if (event.kind === 'failed') {
         failures.failed(event.phase, errorMessage(event.error));
         if (this.#state === 'unknown') this.#state = 'failing';
+        this.#failingSinceMs ??= this.#options.clock.monotonicMs();
         onProgress({ changes: [], sync: 'failed' });
         continue;
       }
       failures.succeeded();
+      this.#failingSinceMs = undefined;
       const changes = this.informer.take(event);
       const sync = this.#state === 'synced' ? 'later' : 'first';
       this.#state = 'synced';

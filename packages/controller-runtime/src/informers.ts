@@ -7,7 +7,7 @@ import type { Informer } from './informer.ts';
 import type { Log } from './log.ts';
 import { metadataReader } from './metadata-reader.ts';
 import type { ObjectChange, ResourceIndex } from './resource-index.ts';
-import { resourceId, storeRevision } from './revision.ts';
+import { parseVersion, resourceId, storeRevision } from './revision.ts';
 import { groupResource, type ServedResource } from './served-resource.ts';
 import { Waiters } from './waiters.ts';
 
@@ -117,6 +117,13 @@ export class Informers {
       .map(({ resource }) => resource.resource);
   }
 
+  /** Monotonic time since which no built-in resource can be followed; undefined while at least one can. */
+  strandedSinceMs(): number | undefined {
+    const since = [...this.#builtIn.values()].map(({ failingSinceMs }) => failingSinceMs ?? Infinity);
+    const latestMs = Math.max(...since);
+    return Number.isFinite(latestMs) ? latestMs : undefined;
+  }
+
   /** From now on, follows the metadata of exactly these custom and aggregated resources. */
   follow(resources: readonly ServedResource[]): void {
     const wanted = new Map(resources.map((resource) => [groupResource(resource), resource]));
@@ -188,6 +195,14 @@ export class Informers {
     } finally {
       cancel();
     }
+  }
+
+  /** Resolves when all built-in resources in the cache have reached the newest revision of the API. */
+  async reachNewest(signal: AbortSignal): Promise<void> {
+    const first = this.#builtIn.values().next().value;
+    if (first === undefined) return;
+    const { resourceVersion } = await this.#options.client.list(first.resource, { limit: 1 }, signal);
+    await this.reach(storeRevision(parseVersion(resourceVersion)), signal);
   }
 
   #readRevision(signal: AbortSignal): void {

@@ -1,8 +1,9 @@
+import { type ElectionEvent, type Term, untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { LEASES } from '@gantry/objects';
-import { expect, it } from 'vitest';
+import { CONFIG_MAPS, LEASES, PODS, StatusError } from '@gantry/objects';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Informers } from './informers.ts';
 import { createFenceHolder, Leader } from './leader.ts';
 import { silentLog } from './testing/silent-log.ts';
@@ -51,4 +52,107 @@ it('a leader whose work has failed shows itself as the leader no more, and has e
   const lease = server.all(LEASES)[0];
   await clock.advance(60_000);
   expect(server.all(LEASES)[0]).toEqual(lease);
+});
+
+describe('a leader', () => {
+  let clock: ManualClock;
+  let server: FakeObjectClient;
+  /** Whether the API server answers. */
+  let way: 'open' | 'cut';
+  let epoch: number;
+  let history: string[];
+  beforeEach(() => {
+    clock = new ManualClock();
+    server = new FakeObjectClient(clock);
+    way = 'open';
+    epoch = 0;
+    history = [];
+  });
+
+  const cut = () => {
+    way = 'cut';
+    server.breakWatches(StatusError.unavailable('no API server can be reached'));
+  };
+  const reached = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (way === 'cut') throw StatusError.unavailable('no API server can be reached');
+    return await call();
+  };
+
+  /** Runs a leader whose election it always wins. */
+  function start(): void {
+    const client = createObjectClient({
+      get: (...call) => reached(() => server.get(...call)),
+      list: (...call) => reached(() => server.list(...call)),
+      watch: async function* (...call) {
+        yield* await reached(async () => server.watch(...call));
+      },
+      write: (...call) => reached(() => server.write(...call)),
+      batch: (...call) => reached(() => server.batch(...call)),
+    });
+    const base = { client, clock, random: () => 0.5, log: silentLog };
+    const informers = new Informers({ ...base, resources: [PODS, CONFIG_MAPS] });
+    const leader = new Leader({
+      ...base,
+      component: 'kube-test',
+      identity: 'me',
+      fences: createFenceHolder(),
+      informers,
+      work: async (stop) => {
+        note('works');
+        await untilAborted(stop);
+      },
+    });
+    const campaign = async function* (signal: AbortSignal): AsyncGenerator<ElectionEvent> {
+      const term: Term = { ...TERM, epoch };
+      note('campaigns');
+      yield { kind: 'elected', term };
+      await untilAborted(signal);
+      note('resigned');
+    };
+    const stop = new AbortController();
+    const running = [informers.run(stop.signal), leader.member({ campaign }).run(stop.signal)];
+    onTestFinished(async () => {
+      stop.abort();
+      await Promise.all(running);
+    });
+  }
+  const startMs = new ManualClock().monotonicMs();
+  const note = (what: string) => void history.push(`${Math.round((clock.monotonicMs() - startMs) / 1000)} ${what}`);
+
+  it('resigns when no API server has answered for ten seconds, and campaigns when one answers again', async () => {
+    start();
+    await clock.advance(20_000);
+    cut();
+    await clock.advance(60_000);
+    expect(history).toEqual(['0 campaigns', '0 works', '30 resigned']);
+    way = 'open';
+    await clock.advance(6000);
+    expect(history.slice(3).map((line) => line.replace(/^8[0-6] /, ''))).toEqual(['campaigns', 'works']);
+  });
+
+  it('keeps its office when the way comes back in time, also without a change of any object', async () => {
+    start();
+    await clock.advance(20_000);
+    cut();
+    await clock.advance(4000);
+    way = 'open';
+    await clock.advance(60_000);
+    expect(history).toEqual(['0 campaigns', '0 works']);
+  });
+
+  it('keeps its office when only one of its resources cannot be followed', async () => {
+    start();
+    await clock.advance(1000);
+    server.failNext(({ resource }) => resource.resource === 'pods', StatusError.internal('broken'), 1000);
+    server.breakWatches(StatusError.unavailable('lost'));
+    await clock.advance(60_000);
+    expect(history).toEqual(['0 campaigns', '0 works']);
+  });
+
+  it('resigns when its caches do not reach its epoch', async () => {
+    epoch = 1_000_000;
+    start();
+    await clock.advance(11_000);
+    expect(history.slice(0, 2)).toEqual(['0 campaigns', '10 resigned']);
+  });
 });

@@ -1,7 +1,19 @@
-import { anySignal, type Election, lead, type Term, untilAborted } from '@gantry/base';
+import {
+  type Ability,
+  anySignal,
+  DeadlineError,
+  type Election,
+  lead,
+  sleep,
+  type Term,
+  untilAborted,
+  withDeadline,
+} from '@gantry/base';
 import type { Fence } from '@gantry/client';
 import type { Informers } from './informers.ts';
 import { keepLeaderRecord, type LeaderRecordOptions } from './leader-record.ts';
+
+const RESIGN_AFTER_MS = 10_000;
 
 /**
  * The fence of the current term, for the client that writes. `fence()` is undefined while this process does not lead; such writes are then
@@ -26,7 +38,11 @@ export function createFenceHolder(): FenceHolder {
 export interface LeaderOptions extends LeaderRecordOptions {
   /** The client writes with its fence. */
   readonly fences: FenceHolder;
-  readonly informers: Pick<Informers, 'cache' | 'reach'>;
+  readonly informers: Pick<Informers, 'cache' | 'reach' | 'reachNewest' | 'strandedSinceMs' | 'synced' | 'when'>;
+  /**
+   * Milliseconds without an API server that answers, or with caches that stay behind, after which this process resigns; 10 000 when absent.
+   */
+  readonly resignAfterMs?: number;
   /** The work of a term. Starts no new work once `stop` is aborted, and stops running work once `signal` is aborted. */
   readonly work: (stop: AbortSignal, signal: AbortSignal) => Promise<void>;
 }
@@ -35,7 +51,7 @@ export interface LeaderOptions extends LeaderRecordOptions {
 export class Leader {
   readonly #options: LeaderOptions;
   readonly #draining = new AbortController();
-  #acting: Promise<void> = Promise.resolve();
+  #acting: Promise<unknown> = Promise.resolve();
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -46,16 +62,47 @@ export class Leader {
     return {
       name: 'elected',
       run: (signal: AbortSignal) =>
-        lead({ ...this.#options, election, act: (term, ended) => this.lead(term, ended) }, signal),
+        lead(
+          { ...this.#options, election, ability: this.#ability(), act: (term, ended) => this.lead(term, ended) },
+          signal,
+        ),
       drain: () => this.drain(),
     };
   }
 
-  /** Leads a term until the signal is aborted and all work has ended. One term at a time. */
+  /** This process can do the work while the API answers and its caches follow. */
+  #ability(): Ability {
+    const { informers, clock, resignAfterMs = RESIGN_AFTER_MS } = this.#options;
+    return {
+      gained: async (signal) => {
+        await informers.when(() => informers.synced() && informers.strandedSinceMs() === undefined, signal);
+        await informers.reachNewest(signal);
+      },
+      lost: async (signal) => {
+        try {
+          for (;;) {
+            await informers.when(() => informers.strandedSinceMs() !== undefined, signal);
+            const sinceMs = informers.strandedSinceMs();
+            if (sinceMs === undefined) continue;
+            if (clock.monotonicMs() - sinceMs >= resignAfterMs) return;
+            await sleep(clock, sinceMs + resignAfterMs - clock.monotonicMs(), signal);
+          }
+        } catch (error) {
+          if (!signal.aborted) throw error;
+        }
+      },
+    };
+  }
+
+  /**
+   * Leads a term until the signal is aborted and all work has ended, or until the caches have stayed behind the term's epoch for too long.
+   * One term at a time.
+   */
   async lead(term: Term, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && !this.#draining.signal.aborted) {
-      this.#acting = this.#act(term, signal);
-      await this.#acting;
+      const acting = this.#act(term, signal);
+      this.#acting = acting;
+      if ((await acting) === 'behind') return;
     }
     // The work may have ended by draining. The term itself ends only when the election says so.
     await untilAborted(signal);
@@ -67,13 +114,14 @@ export class Leader {
     await Promise.allSettled([this.#acting]);
   }
 
-  async #act(term: Term, signal: AbortSignal): Promise<void> {
+  /** `behind`: the caches have not reached the term's epoch in time. */
+  async #act(term: Term, signal: AbortSignal): Promise<'behind' | 'ended'> {
     const { informers, fences, work } = this.#options;
     const ended = new AbortController();
     using stop = anySignal(signal, this.#draining.signal, ended.signal);
     let record: Promise<void> | undefined;
     try {
-      await informers.reach(term.epoch, stop);
+      if (!(await this.#reach(term, stop))) return 'behind';
       fences.set(term, () => informers.cache.revision());
       record = keepLeaderRecord(this.#options, stop);
       await work(stop, signal);
@@ -83,6 +131,21 @@ export class Leader {
       ended.abort();
       await record;
       fences.set(undefined, () => 0);
+    }
+    return 'ended';
+  }
+
+  /** Whether the caches have reached the term's epoch in time. */
+  async #reach(term: Term, signal: AbortSignal): Promise<boolean> {
+    const { informers, clock, resignAfterMs = RESIGN_AFTER_MS, log } = this.#options;
+    using deadline = withDeadline(clock, signal, resignAfterMs);
+    try {
+      await informers.reach(term.epoch, deadline);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+      log.warn({ term }, `the caches have not reached the term's epoch in ${resignAfterMs} ms`);
+      return false;
     }
   }
 }

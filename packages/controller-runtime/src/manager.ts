@@ -28,6 +28,8 @@ export interface ManagerOptions {
   /** Shown to clients as the leader: the component (`kube-controller-manager`) and the identity of this process. */
   readonly component: string;
   readonly identity: string;
+  /** See `LeaderOptions`. */
+  readonly resignAfterMs?: number;
   readonly controllers: readonly ControllerSpec[];
   /** Cached in addition to what the controllers watch. */
   readonly resources?: readonly InformedResource[];

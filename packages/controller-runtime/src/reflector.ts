@@ -81,7 +81,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
             for await (const batch of this.#watch(reached, signal)) {
               const changes = changesOf(batch);
               reached = lastVersion(batch, reached);
-              failures = 0;
+              // An empty batch says that the watch is open. Resetting there would repeat a watch that always fails without a delay.
+              if (batch.length > 0) failures = 0;
               yield { kind: 'changes', changes, resourceVersion: reached };
             }
           } catch (error) {

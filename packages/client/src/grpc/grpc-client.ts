@@ -160,8 +160,7 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
       for await (const batch of call as AsyncIterable<WatchBatch>) {
         signal.throwIfAborted();
         this.#floor.saw(batch.resourceVersion);
-        const events = decodeBatch<T>(batch);
-        if (events.length > 0) yield events;
+        yield decodeBatch<T>(batch);
       }
       throw StatusError.unavailable('the server ended the watch');
     } catch (error) {

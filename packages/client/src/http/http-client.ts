@@ -129,6 +129,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     try {
       const response = await this.#openWatch({ method: 'GET', path, accept }, signal);
       try {
+        yield [];
         yield* watchEvents<T>(response);
       } finally {
         response.destroy();

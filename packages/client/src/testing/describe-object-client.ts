@@ -166,6 +166,16 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       expect(new Set(events.map((event) => event.object.metadata.uid)).size).toBe(1);
     });
 
+    it('says with an empty batch that a watch is open', async () => {
+      const { namespace, client } = under;
+      const { resourceVersion } = await client.list(CONFIG_MAPS, { namespace }, signal);
+      const stop = new AbortController();
+      for await (const batch of client.watch(CONFIG_MAPS, { namespace, resourceVersion }, stop.signal)) {
+        expect(batch).toEqual([]);
+        break;
+      }
+    });
+
     it('begins a watch with what is there, and says where that ends', async () => {
       const { namespace, client } = under;
       const created = await create(configMap({ initial: 'yes' }));

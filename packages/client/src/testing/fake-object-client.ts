@@ -128,12 +128,16 @@ export class FakeObjectClient extends ObjectCalls {
     const matches = matcherOf(options);
     const shape = shapeOf<T>(options);
     let reached = Number(options.resourceVersion ?? '') || this.#version() + VERSIONS_PER_REVISION - 1;
+    if (options.sendInitialEvents !== true && reached < this.#forgottenBelow) {
+      throw StatusError.expired('too old resource version');
+    }
+    yield [];
     if (options.sendInitialEvents === true) {
       reached = this.#version() + VERSIONS_PER_REVISION - 1;
       const initial = this.all(resource).filter(matches).map(shape);
       const bookmark = { type: 'BOOKMARK', resourceVersion: String(reached), initialEventsEnd: true } as const;
       yield [...initial.map((object) => ({ type: 'ADDED', object }) as const), bookmark];
-    } else if (reached < this.#forgottenBelow) throw StatusError.expired('too old resource version');
+    }
     const id = idOf(resource);
     for (;;) {
       const watch = this.#open();

@@ -3,6 +3,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient, type ObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
+import { LEASES } from '@gantry/objects';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaseElection } from './lease-election.ts';
 
@@ -41,7 +42,11 @@ function candidate(identity: string, client: ObjectClient, clock: ManualClock) {
     stop.abort();
     await running;
   });
-  return { terms };
+  const resign = async () => {
+    stop.abort();
+    await running;
+  };
+  return { terms, resign };
 }
 
 describe('the election of a host custodian', () => {
@@ -78,6 +83,24 @@ describe('the election of a host custodian', () => {
     await clock.advance(1_000);
     silence();
     await clock.advance(10_000);
+    expect(first.terms).toEqual(['begun', 'ended']);
+    expect(second.terms).toEqual(['begun']);
+  });
+
+  it('passes the Lease on when its holder resigns, after its work has ended', async () => {
+    const clock = new ManualClock();
+    const server = new FakeObjectClient(clock);
+    const first = candidate('a', server, clock);
+    await clock.advance(100);
+    const second = candidate('b', server, clock);
+    await clock.advance(1_000);
+    const holders: (string | undefined)[] = [];
+    const seen = () => holders.push(server.all(LEASES)[0]?.spec?.holderIdentity);
+    await first.resign();
+    seen();
+    await clock.advance(2_000);
+    seen();
+    expect(holders).toEqual(['', 'b']);
     expect(first.terms).toEqual(['begun', 'ended']);
     expect(second.terms).toEqual(['begun']);
   });

@@ -15,6 +15,7 @@ const NAMESPACE = 'kube-system';
 const DURATION_SECONDS = 5;
 const DURATION_MS = DURATION_SECONDS * 1000;
 const INTERVAL_MS = 2_000;
+const RELEASE_MS = 1_000;
 
 /** `lease` is the name of the Lease, `identity` the name of this candidate. */
 export interface LeaseElectionOptions {
@@ -32,8 +33,8 @@ interface LeaseTerm {
 
 /**
  * Leads while this process holds the Lease. Another holder's term ends when its Lease has not changed for the Lease's duration, by this
- * process's clock. An own term ends when that time has passed since the last successful renewal was sent. A campaign that ends does not
- * release the Lease; it expires.
+ * process's clock. An own term ends when that time has passed since the last successful renewal was sent. A campaign that is aborted ends the
+ * term, and releases the Lease after that.
  */
 export class LeaseElection implements Election<LeaseTerm> {
   readonly #options: LeaseElectionOptions;
@@ -66,6 +67,26 @@ export class LeaseElection implements Election<LeaseTerm> {
       if (holds !== leads) yield holds ? { kind: 'elected', term: { lease } } : { kind: 'lost' };
       leads = holds;
       await pause(clock, leads ? Math.min(INTERVAL_MS, this.#leftMs()) : INTERVAL_MS, signal);
+    }
+    if (!leads) return;
+    // The work has ended when the consumer asks for the next event: writes of this term carry no fence.
+    yield { kind: 'lost' };
+    await this.#release();
+  }
+
+  /** Lets another candidate hold the Lease at once. If this fails, the Lease expires. */
+  async #release(): Promise<void> {
+    const { client, clock, logger, lease } = this.#options;
+    const own = this.#own;
+    this.#own = undefined;
+    if (own === undefined) return;
+    using deadline = withDeadline(clock, new AbortController().signal, RELEASE_MS);
+    try {
+      // As in client-go's leader election.
+      const spec = { ...own.spec, holderIdentity: '', leaseDurationSeconds: 1 };
+      await client.update(LEASES, { ...own, spec }, deadline);
+    } catch (error) {
+      logger.debug({ lease, reason: errorMessage(error) }, 'lease was not released');
     }
   }
 

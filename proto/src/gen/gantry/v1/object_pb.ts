@@ -302,6 +302,8 @@ export const WatchEventSchema: GenMessage<WatchEvent> = /*@__PURE__*/
   messageDesc(file_gantry_v1_object, 7);
 
 /**
+ * The first batch of a watch is empty. It tells the client that the watch is open.
+ *
  * @generated from message gantry.v1.WatchBatch
  */
 export type WatchBatch = Message<"gantry.v1.WatchBatch"> & {

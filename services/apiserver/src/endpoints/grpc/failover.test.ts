@@ -38,7 +38,7 @@ function clientOf(port: number, server: TestApiServer) {
 }
 
 function watchOf(client: GrpcClient) {
-  const options = { namespace: 'default', sendInitialEvents: true };
+  const options = { namespace: 'default' };
   return client.watch(CONFIG_MAPS, options, signal)[Symbol.asyncIterator]();
 }
 

@@ -16,6 +16,7 @@ import {
   ObjectReplySchema,
   ObjectService,
   type WatchBatch,
+  WatchBatchSchema,
   type WatchRequest,
   type Write,
   type WriteRequest,
@@ -139,6 +140,8 @@ class ObjectEndpoint {
         allowBookmarks: true,
       }),
     );
+    // Empty: tells the client that the watch is open.
+    yield create(WatchBatchSchema);
     yield* packWatch(items, request.metadataOnly ? metadataJson : wholeJson);
   }
 
