@@ -21,7 +21,7 @@ const secret = async () => ({
 const source = rememberReads({ configMap: async () => undefined, secret, trustBundles: async () => [] });
 const facts = nodeFacts(1000);
 const unlessRefused = (error: unknown) => {
-  if (!/at most|they may take/.test(String(error))) throw error;
+  if (!/at most|the limit is/.test(String(error))) throw error;
 };
 
 async function define(change: Partial<Container>, more: readonly Container[] = []): Promise<unknown> {

@@ -15,20 +15,31 @@ const PAGE_BYTES = 4096;
  */
 export class ContentBudget {
   readonly #maxBytes: number;
+  readonly #reserve: (bytes: number) => void;
   #bytes = 0;
 
-  constructor(maxBytes: number = MAX_CONTENT_BYTES) {
-    this.#maxBytes = maxBytes;
+  /** `limitBytes` may lower the limit. `reserve` gets the sum after each file, and throws when there is no room. */
+  constructor(limitBytes = MAX_CONTENT_BYTES, reserve: (bytes: number) => void = () => undefined) {
+    this.#maxBytes = Math.min(limitBytes, MAX_CONTENT_BYTES);
+    this.#reserve = reserve;
+  }
+
+  /** What the counted files take. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Counts a file: its size, and each folder of its path as a page. AgentError 'FailedMount' when the pod's files are too large. */
   add(path: string, sizeBytes: number): void {
     const folders = path.split('/').length - 1;
     this.#bytes += (Math.max(1, Math.ceil(sizeBytes / PAGE_BYTES)) + folders) * PAGE_BYTES;
-    if (this.#bytes <= this.#maxBytes) return;
-    throw new AgentError(
-      'FailedMount',
-      `its files from the API and those of the volumes before it take ${this.#bytes} bytes or more; they may take ${this.#maxBytes}`,
-    );
+    if (this.#bytes > this.#maxBytes) {
+      const limit = this.#maxBytes < MAX_CONTENT_BYTES ? "the memory limit of its pod's containers" : 'a pod';
+      throw new AgentError(
+        'FailedMount',
+        `its files from the API and those of the volumes before it take ${this.#bytes} bytes or more; the limit is ${this.#maxBytes} (${limit})`,
+      );
+    }
+    this.#reserve(this.#bytes);
   }
 }

@@ -498,6 +498,61 @@ describe('the volumes of pods', () => {
     expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
   });
 
+  describe('of Secrets', () => {
+    const MIB = 2 ** 20;
+    const secret = async () => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {},
+      data: { key: Buffer.alloc(MIB).toString('base64') },
+    });
+    const manyTimes = (count: number) => ({
+      name: 'keys',
+      projected: {
+        sources: Array.from({ length: count }, (_, i) => ({
+          secret: { name: 's', items: [{ key: 'key', path: `${i}` }] },
+        })),
+      },
+    });
+    /** A node whose Secrets have 64 MiB, of which pods with much share 16. */
+    const startAgent = async () => {
+      const source = { ...options.source, secret };
+      const facts = nodeFacts(1000, { hostMemoryBytes: 2 ** 30 });
+      const own = new PodVolumes({ ...options, source, facts, mounts: hollowMounts() });
+      await own.prepare();
+      return own;
+    };
+    const sync = (own: PodVolumes, uid: string, count: number, main: Partial<Container> = {}) =>
+      own.sync(pod({ volumes: [manyTimes(count)], containers: [container('main', main)] }, {}, { uid }), '', signal);
+
+    it('leave room for those of other pods, whatever a pod asks for', async () => {
+      const own = await startAgent();
+      await expect(sync(own, 'a', 530)).rejects.toMatchObject({
+        code: 'FailedMount',
+        message: expect.stringContaining('volume "keys" : the node has no room for 17825792 bytes of Secrets'),
+      });
+      await sync(own, 'b', 10);
+      await expect(sync(own, 'c', 10)).rejects.toThrow('no room for 7340032 bytes');
+      await own.sync(pod({ volumes: [{ name: 'keys', downwardAPI: {} }] }, {}, { uid: 'd' }), '', signal);
+      expect(await readdir(join(state, 'memory'))).toEqual(['b', 'd']);
+      // A new agent counts what is there.
+      const next = await startAgent();
+      await expect(sync(next, 'c', 10)).rejects.toThrow('no room');
+      await sync(next, 'b', 10);
+      await next.release('b');
+      await sync(next, 'c', 10);
+    });
+
+    it('are no larger than the memory of their pod', async () => {
+      const limited = { resources: { limits: { memory: '4Mi' } } };
+      const own = await startAgent();
+      await expect(sync(own, 'a', 5, limited)).rejects.toThrow(
+        "take 5242880 bytes or more; the limit is 4194304 (the memory limit of its pod's containers)",
+      );
+      await sync(own, 'a', 4, limited);
+    });
+  });
+
   it('make an emptyDir in memory with the mode that the kernel gives such a folder', async () => {
     const asked: string[] = [];
     const mountMemory = async (folder: string, _sizeBytes: number, mode: number) => {

@@ -2,6 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container, Pod, VolumeMount } from '@gantry/objects';
+import { namesIn } from '../files/if-there.ts';
+import { treeUsage } from '../files/tree-usage.ts';
 import { openBeneath, openInImage, openOwned } from '../mounts/open-path.ts';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
 import type { DeviceSpec, MountSpec } from '../runtime/containers.ts';
@@ -13,6 +15,7 @@ import { type ConfigSource, rememberReads } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
+import { memoryLimitOf } from '../spec/resources.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { component, hostPathOf, serverOf, diskUsage } from './volume-paths.ts';
 import { ClaimedPlaces } from './claimed-places.ts';
@@ -32,15 +35,10 @@ import {
   readMessageFile,
 } from './pod-file.ts';
 import type { PersistentFolders, VolumePlace } from './persistent-folders.ts';
+import { SecretMemory } from './secret-memory.ts';
 import { mountAccess, subPathOf, containerDevices, refuseMountedDevices } from './mount-access.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
-
-const MIB = 2 ** 20;
-/** The tmpfs for Secrets and tokens of all pods of a node: a share of the host's memory, within these bounds. */
-const MEMORY_SHARE = 32;
-const MIN_MEMORY_BYTES = 64 * MIB;
-const MAX_MEMORY_BYTES = 512 * MIB;
 
 /** File names in a pod's folder. */
 const HOSTS_FILE = 'etc-hosts';
@@ -76,24 +74,24 @@ export class PodVolumes {
   readonly #options: PodVolumesOptions;
   readonly #claimed: ClaimedPlaces;
   readonly #networkOpens: NetworkOpens;
+  readonly #secrets: SecretMemory;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
     this.#networkOpens = new NetworkOpens(options.clock);
+    this.#secrets = new SecretMemory(options.facts.hostMemoryBytes);
     this.persistent = options.persistent;
     this.#claimed = new ClaimedPlaces(options.persistent, options.mounts.network);
   }
 
-  /** Removes leftovers of an earlier process of this agent, and mounts the tmpfs for Secrets. Call it before `sync`. */
+  /** Removes leftovers of an earlier process of this agent, mounts the tmpfs for Secrets, and counts what is in it. Call it before `sync`. */
   async prepare(): Promise<void> {
-    const { mounts, facts } = this.#options;
+    const { mounts } = this.#options;
     await mounts.detach(this.#bindsFolder());
-    const share = facts.hostMemoryBytes / MEMORY_SHARE;
-    await mounts.mountMemory(
-      this.#memoryFolder(),
-      Math.min(MAX_MEMORY_BYTES, Math.max(MIN_MEMORY_BYTES, share)),
-      0o700,
-    );
+    await mounts.mountMemory(this.#memoryFolder(), this.#secrets.sizeBytes, 0o700);
+    for (const uid of await namesIn(this.#memoryFolder())) {
+      this.#secrets.settle(uid, (await treeUsage(join(this.#memoryFolder(), uid), new AbortController().signal)).bytes);
+    }
   }
 
   /**
@@ -104,7 +102,11 @@ export class PodVolumes {
     const { tokens, facts, clock, mounts, hostFiles } = this.#options;
     const source = rememberReads(this.#options.source);
     const token: VolumeContext['token'] = (projection, abort) => tokens.token(pod, projection, abort);
-    const budgets = { disk: new ContentBudget(), memory: new ContentBudget() };
+    const { uid = '' } = pod.metadata;
+    // Like the tmpfs of a kubelet's volume, they are no larger than the pod's memory.
+    const memory = new ContentBudget(memoryLimitOf(pod) || undefined, (bytes) => this.#secrets.reserve(uid, bytes));
+    const budgets = { disk: new ContentBudget(), memory };
+    let inMemory = this.#secrets.of(uid);
     for (const volume of pod.spec?.volumes ?? []) {
       try {
         const type = volumeTypeOf(volume);
@@ -120,7 +122,10 @@ export class PodVolumes {
         const budget = type.storage === 'memory' ? budgets.memory : budgets.disk;
         const context = { pod, podAddress, facts, source, token, budget };
         await type.sync(volume, { folder, clock, hostFiles, mountMemory, mountNfs }, context, signal);
+        inMemory = Math.max(inMemory, memory.bytes);
       } catch (error) {
+        // Nothing of this volume was written, and its older files stay.
+        this.#secrets.settle(uid, inMemory);
         signal.throwIfAborted();
         const isDevice = isAgentError(error, 'FailedMapVolume');
         const step = isDevice ? 'MapVolume.MapBlockVolume' : 'MountVolume.SetUp';
@@ -128,6 +133,7 @@ export class PodVolumes {
         throw new AgentError(isDevice ? 'FailedMapVolume' : 'FailedMount', message, { cause: error });
       }
     }
+    this.#secrets.settle(uid, memory.bytes);
   }
 
   /**
@@ -279,6 +285,7 @@ export class PodVolumes {
     tokens.forget(podUid);
     await mounts.detach(join(this.#bindsFolder(), component(podUid)));
     await mounts.remove(join(this.#memoryFolder(), component(podUid)));
+    this.#secrets.settle(podUid, 0);
     await mounts.remove(this.#podFolder(podUid));
     this.#claimed.release(podUid);
   }

@@ -170,7 +170,7 @@ describe('the files of a volume', () => {
     }));
     const tooLarge = {
       code: 'FailedMount',
-      message: expect.stringMatching(/take 33\d{6} bytes or more; they may take 33554432$/),
+      message: expect.stringMatching(/take 33\d{6} bytes or more; the limit is 33554432 \(a pod\)$/),
     };
     await expect(downwardApiVolume.files({ name: 'v', downwardAPI: { items } }, large, signal)).rejects.toMatchObject(
       tooLarge,
@@ -198,14 +198,14 @@ describe('the files of a volume', () => {
         fresh(),
         signal,
       ),
-    ).rejects.toThrow('they may take');
+    ).rejects.toThrow('the limit is');
     await expect(
       projectedVolume.files(
         of(1, () => 'a/'.repeat(8_192) + 'a'),
         fresh(),
         signal,
       ),
-    ).rejects.toThrow('they may take');
+    ).rejects.toThrow('the limit is');
   });
 
   it('lack a selected key that is missing where that is optional', async () => {
