@@ -29,7 +29,6 @@ export {
   decodeObject,
 } from './decode/decode-object.ts';
 export { parsePlainBody } from './decode/decode-object.ts';
-export { varint } from './protobuf/varint.ts';
 export { DecodeError, decodeStruct } from './values/decode-value.ts';
 export { defineResource, type ResourceParts } from './define-resource.ts';
 export { parseJson } from './values/exact-number.ts';

@@ -1,5 +1,5 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { JsonObject } from '@gantry/objects';
-import { varint } from '../protobuf/varint.ts';
 import { mapValues, mergeOpenApiV2Parts, type OpenApiV2Part } from './openapi-v2-json.ts';
 
 /**
@@ -18,12 +18,12 @@ export function encodeOpenApiV2Part({ paths, components }: JsonObject): OpenApiV
 /** The whole OpenAPI v2 document in protobuf. For duplicate paths or schemas, the first one counts. */
 export function joinOpenApiV2(parts: readonly OpenApiV2Part<Uint8Array>[], version: string): Uint8Array {
   const { paths, definitions } = mergeOpenApiV2Parts(parts);
-  const info = concat([text(1, 'Kubernetes'), text(2, version)]);
-  return concat([
+  const info = Buffer.concat([text(1, 'Kubernetes'), text(2, version)]);
+  return Buffer.concat([
     text(1, '2.0'),
     message(2, info),
-    message(8, concat([...paths].sort(byName).map(([path, item]) => named(2, path, item)))),
-    message(9, concat([...definitions].sort(byName).map(([name, schema]) => named(1, name, schema)))),
+    message(8, Buffer.concat([...paths].sort(byName).map(([path, item]) => named(2, path, item)))),
+    message(9, Buffer.concat([...definitions].sort(byName).map(([name, schema]) => named(1, name, schema)))),
   ]);
 }
 
@@ -40,7 +40,7 @@ const METHODS: readonly (readonly [string, number])[] = [
 ];
 
 function pathItem(item: JsonObject): Uint8Array {
-  return concat(
+  return Buffer.concat(
     METHODS.map(([method, field]) => {
       const operation = item[method];
       return operation === undefined ? NOTHING : message(field, operationMessage(operation as JsonObject));
@@ -50,8 +50,8 @@ function pathItem(item: JsonObject): Uint8Array {
 
 function operationMessage(operation: JsonObject): Uint8Array {
   const parameters = (operation.parameters ?? []) as JsonObject[];
-  const response = message(1, concat([text(1, '200'), message(2, message(1, text(1, 'OK')))]));
-  return concat([
+  const response = message(1, Buffer.concat([text(1, '200'), message(2, message(1, text(1, 'OK')))]));
+  return Buffer.concat([
     text(3, typeof operation.description === 'string' ? operation.description : ''),
     text(5, String(operation.operationId)),
     ...parameters.map((parameter) => message(8, message(1, message(2, message(3, queryParameter(parameter)))))),
@@ -63,7 +63,7 @@ function operationMessage(operation: JsonObject): Uint8Array {
 function queryParameter(parameter: JsonObject): Uint8Array {
   const schema = parameter.schema as JsonObject;
   const description = typeof parameter.description === 'string' ? parameter.description : '';
-  return concat([
+  return Buffer.concat([
     text(2, 'query'),
     text(3, description),
     text(4, String(parameter.name)),
@@ -77,7 +77,7 @@ function schemaMessage(schema: JsonObject): Uint8Array {
   const reference = (schema.$ref ?? all?.[0]?.$ref) as string | undefined;
   const properties = Object.entries((schema.properties ?? {}) as JsonObject);
   const { items, additionalProperties } = schema;
-  return concat([
+  return Buffer.concat([
     reference === undefined ? NOTHING : text(1, reference.replace('#/components/schemas/', '#/definitions/')),
     text(2, typeof schema.format === 'string' ? schema.format : ''),
     text(4, typeof schema.description === 'string' ? schema.description : ''),
@@ -89,7 +89,10 @@ function schemaMessage(schema: JsonObject): Uint8Array {
     items === undefined ? NOTHING : message(23, message(1, schemaMessage(items as JsonObject))),
     properties.length === 0
       ? NOTHING
-      : message(25, concat(properties.map(([name, value]) => named(1, name, schemaMessage(value as JsonObject))))),
+      : message(
+          25,
+          Buffer.concat(properties.map(([name, value]) => named(1, name, schemaMessage(value as JsonObject)))),
+        ),
     ...extensions(31, schema),
   ]);
 }
@@ -102,30 +105,19 @@ function extensions(field: number, value: JsonObject): readonly Uint8Array[] {
 }
 
 function named(field: number, name: string, value: Uint8Array): Uint8Array {
-  return message(field, concat([text(1, name), message(2, value)]));
+  return message(field, Buffer.concat([text(1, name), message(2, value)]));
 }
 
 const NOTHING = new Uint8Array(0);
-const encoder = new TextEncoder();
 
 function text(field: number, value: string): Uint8Array {
-  return value === '' ? NOTHING : message(field, encoder.encode(value));
+  return value === '' ? NOTHING : message(field, Buffer.from(value));
 }
 
 function flag(field: number): Uint8Array {
-  return concat([varint(field * 8), varint(1)]);
+  return new BinaryWriter().tag(field, WireType.Varint).bool(true).finish();
 }
 
 function message(field: number, content: Uint8Array): Uint8Array {
-  return concat([varint(field * 8 + 2), varint(content.length), content]);
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
+  return new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(content).finish();
 }

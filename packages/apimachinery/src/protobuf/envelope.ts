@@ -1,3 +1,4 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { DecodeError, decodeStruct } from '../values/decode-value.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
 import { type KubeObject, StatusError } from '@gantry/objects';
@@ -5,7 +6,7 @@ import { hasSchema, schemaOf } from '../schema/type-schema.ts';
 import { decodeMessage } from './decode-message.ts';
 import { encodeMessage } from './encode-message.ts';
 import { planOfKind, schemaOfKind } from './message-plan.ts';
-import { BackwardWriter, LENGTH, WireError, WireReader } from './wire.ts';
+import { LENGTH, WireError, WireReader } from './wire.ts';
 
 const PREFIX = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
@@ -23,33 +24,22 @@ export function encodeProtobuf(object: KubeObject | (KindName & object)): Uint8A
   const plan = planOfKind(object);
   if (plan === undefined)
     throw new StatusError('NotAcceptable', `${object.apiVersion}, Kind=${object.kind} has no protobuf form`);
-  const writer = new BackwardWriter();
-  lengthOf(writer, 4, () => undefined);
-  lengthOf(writer, 3, () => undefined);
-  lengthOf(writer, 2, () => encodeMessage(writer, plan, object as Record<string, unknown>));
-  lengthOf(writer, 1, () => {
-    lengthOf(writer, 2, () => writer.string(object.kind));
-    lengthOf(writer, 1, () => writer.string(object.apiVersion));
-  });
-  writer.bytes(PREFIX);
-  return writer.finish();
-}
-
-function lengthOf(writer: BackwardWriter, field: number, content: () => void): void {
-  const before = writer.size;
-  content();
-  writer.varint(writer.size - before);
-  writer.tag(field, LENGTH);
+  const { LengthDelimited } = WireType;
+  const writer = new BinaryWriter().raw(PREFIX).tag(1, LengthDelimited).fork();
+  writer.tag(1, LengthDelimited).string(object.apiVersion).tag(2, LengthDelimited).string(object.kind).join();
+  writer.tag(2, LengthDelimited).fork();
+  encodeMessage(writer, plan, object as Record<string, unknown>);
+  return writer.join().tag(3, LengthDelimited).string('').tag(4, LengthDelimited).string('').finish();
 }
 
 /** One event of a protobuf watch stream: four bytes for the length, then a WatchEvent that contains the encoded object. */
 export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
-  const writer = new BackwardWriter();
-  lengthOf(writer, 2, () => lengthOf(writer, 1, () => writer.bytes(object)));
-  lengthOf(writer, 1, () => writer.string(type));
-  const { size } = writer;
-  writer.bytes(Uint8Array.of(size >>> 24, (size >>> 16) & 0xff, (size >>> 8) & 0xff, size & 0xff));
-  return writer.finish();
+  const { LengthDelimited } = WireType;
+  const event = new BinaryWriter().tag(1, LengthDelimited).string(type).tag(2, LengthDelimited).fork();
+  const bytes = event.tag(1, LengthDelimited).bytes(object).join().finish();
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { encodeProtobuf, hasProtobuf, type ResourceDefinition, varint } from '@gantry/apimachinery';
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { encodeProtobuf, hasProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { type KubeObject, StatusError } from '@gantry/objects';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import { partialMetadata } from './table.ts';
@@ -31,28 +32,18 @@ export function partialFrameOf(definition: ResourceDefinition, metaApi: string, 
  */
 const MAGIC = Buffer.from('k8s\0', 'latin1');
 
-/** A length-delimited field. */
-function field(number: number, value: Uint8Array): Buffer {
-  return Buffer.concat([varint(number * 8 + 2), varint(value.length), value]);
+const { LengthDelimited, Varint } = WireType;
+
+/** The beginning of an envelope, up to the tag of its content. */
+function openEnvelope(apiVersion: string, kind: string): BinaryWriter {
+  const writer = new BinaryWriter().raw(MAGIC).tag(1, LengthDelimited).fork();
+  writer.tag(1, LengthDelimited).string(apiVersion).tag(2, LengthDelimited).string(kind).join();
+  return writer.tag(2, LengthDelimited);
 }
 
-function text(number: number, value: string): Buffer {
-  return value === '' ? Buffer.alloc(0) : field(number, Buffer.from(value));
-}
-
-function typeMeta(apiVersion: string, kind: string): Buffer {
-  return Buffer.concat([text(1, apiVersion), text(2, kind)]);
-}
-
-/** An object message in its envelope. */
-function wrap(apiVersion: string, kind: string, message: Uint8Array): Buffer {
-  return Buffer.concat([
-    MAGIC,
-    field(1, typeMeta(apiVersion, kind)),
-    field(2, message),
-    field(3, EMPTY),
-    field(4, EMPTY),
-  ]);
+/** The end of an envelope. */
+function closeEnvelope(writer: BinaryWriter): Uint8Array {
+  return writer.tag(3, LengthDelimited).bytes(EMPTY).tag(4, LengthDelimited).bytes(EMPTY).finish();
 }
 
 const EMPTY = new Uint8Array(0);
@@ -70,62 +61,37 @@ export function* listPieces(
   items: readonly Uint8Array[],
 ): Generator<Uint8Array> {
   const { resourceVersion, continueToken, remaining } = meta;
-  const rest = remaining === undefined ? [] : [varint(4 * 8), varint(remaining)];
-  const listMeta = field(1, Buffer.concat([text(2, resourceVersion), text(3, continueToken), ...rest]));
+  const writer = new BinaryWriter().tag(1, LengthDelimited).fork();
+  if (resourceVersion !== '') writer.tag(2, LengthDelimited).string(resourceVersion);
+  if (continueToken !== '') writer.tag(3, LengthDelimited).string(continueToken);
+  if (remaining !== undefined) writer.tag(4, Varint).int64(remaining);
+  const listMeta = writer.join().finish();
   const messages = items.map(unwrap);
-  const size = messages.reduce((sum, { length }) => sum + 1 + varint(length).length + length, listMeta.length);
-  yield Buffer.concat([MAGIC, field(1, typeMeta(apiVersion, kind)), LENGTH_OF_2, varint(size), listMeta]);
-  for (const message of messages) {
-    yield Buffer.concat([LENGTH_OF_2, varint(message.length)]);
+  const heads = messages.map(({ length }) => writer.tag(2, LengthDelimited).uint32(length).finish());
+  const size = messages.reduce((sum, { length }, i) => sum + (heads[i]?.length ?? 0) + length, listMeta.length);
+  yield openEnvelope(apiVersion, kind).uint32(size).raw(listMeta).finish();
+  for (const [i, message] of messages.entries()) {
+    yield heads[i] ?? EMPTY;
     yield message;
   }
-  yield Buffer.concat([field(3, EMPTY), field(4, EMPTY)]);
+  yield closeEnvelope(writer);
 }
 
-/** Tag of field 2, length-delimited. */
-const LENGTH_OF_2 = varint(2 * 8 + 2);
-
 /** The metadata of an object in its envelope. It is field 1 of every kind. */
-export function partialFrame(apiVersion: string, envelope: Uint8Array): Buffer {
-  return wrap(apiVersion, 'PartialObjectMetadata', field(1, findField(unwrap(envelope), 1) ?? EMPTY));
+export function partialFrame(apiVersion: string, envelope: Uint8Array): Uint8Array {
+  const metadata = findField(unwrap(envelope), 1) ?? EMPTY;
+  const writer = openEnvelope(apiVersion, 'PartialObjectMetadata').fork().tag(1, LengthDelimited).bytes(metadata);
+  return closeEnvelope(writer.join());
 }
 
 /** The last value of a length-delimited field at the top level of a message. */
 function findField(message: Uint8Array, wanted: number): Uint8Array | undefined {
-  let at = 0;
+  const reader = new BinaryReader(message);
   let found: Uint8Array | undefined;
-  const readVarint = (): number => {
-    let value = 0;
-    let factor = 1;
-    for (;;) {
-      const byte = message[at++];
-      if (byte === undefined) throw StatusError.badRequest('truncated protobuf message');
-      value += (byte % 128) * factor;
-      if (byte < 128) return value;
-      factor *= 128;
-    }
-  };
-  while (at < message.length) {
-    const tag = readVarint();
-    switch (tag % 8) {
-      case 0:
-        readVarint();
-        break;
-      case 1:
-        at += 8;
-        break;
-      case 2: {
-        const length = readVarint();
-        if (Math.floor(tag / 8) === wanted) found = message.subarray(at, at + length);
-        at += length;
-        break;
-      }
-      case 5:
-        at += 4;
-        break;
-      default:
-        throw StatusError.badRequest('malformed protobuf message');
-    }
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === wanted && type === LengthDelimited) found = reader.bytes();
+    else reader.skip(type, field);
   }
   return found;
 }
