@@ -8,6 +8,8 @@ const atoms = [
   '.',
   '\\d',
   '\\pL',
+  '\\p{Greek}',
+  '\\x{41}',
   '[a-z]',
   '[^]\\]]',
   '[[:alpha:]_]',
@@ -50,6 +52,8 @@ it.each([
   ['^[a-z0-9]([-a-z0-9]*[a-z0-9])?$', 30],
   ['a{1000}', 1_100],
   ['(a{30}){30}', 1_100],
+  ["^[\\p{L}\\p{N} .'-]{1,255}$", 600],
+  ['\\x{41}{9}', 15],
   [`\\Q${'{9}'.repeat(9)}\\E`, 40],
 ])('of %s is not far above them', (text, most) => {
   expect(patternSize(text)).toBeLessThanOrEqual(most);

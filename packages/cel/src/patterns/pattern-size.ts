@@ -6,7 +6,7 @@ export function patternSize(pattern: string): number {
   return new Sizes(pattern).whole();
 }
 
-/** The size of a Unicode class: it is one instruction, but building its hundreds of ranges takes time. */
+/** The work for the hundreds of ranges of a Unicode class. They are built once; repeated, the class is one instruction a copy. */
 const UNICODE_CLASS = 20;
 
 /** `{2}`, `{2,}`, `{2,5}` */
@@ -17,6 +17,7 @@ class Sizes {
   #at = 0;
   /** Sizes of the open groups, the innermost last. */
   readonly #groups: number[] = [0];
+  #classes = 0;
   /** Size of the part that a following repetition repeats. */
   #last = 0;
 
@@ -27,7 +28,7 @@ class Sizes {
   whole(): number {
     while (this.#at < this.#pattern.length) this.#step(this.#pattern.charAt(this.#at));
     // RE2 rejects an unclosed group.
-    return this.#groups.reduce((sum, size) => sum + size, 0) + 4;
+    return this.#groups.reduce((sum, size) => sum + size, 0) + this.#classes * UNICODE_CLASS + 4;
   }
 
   #step(char: string): void {
@@ -76,23 +77,27 @@ class Sizes {
     let at = this.#at + 1;
     if (this.#pattern[at] === '^') at++;
     if (this.#pattern[at] === ']') at++;
-    let size = 1;
     while (at < this.#pattern.length && this.#pattern[at] !== ']') {
       if (this.#pattern[at] === '\\') {
         at++;
-        size += isUnicodeClass(this.#pattern[at]) ? UNICODE_CLASS : 0;
+        if (isUnicodeClass(this.#pattern[at])) this.#classes++;
       }
       if (this.#pattern.startsWith('[:', at)) at = Math.max(at, this.#pattern.indexOf(':]', at) + 1);
       at++;
     }
-    this.#add(size, at + 1 - this.#at);
+    this.#add(1, at + 1 - this.#at);
   }
 
   /** `\\Q...\\E` is literal; any other escape is a character or a class. */
   #escape(): void {
-    if (this.#pattern[this.#at + 1] !== 'Q') {
-      return this.#add(isUnicodeClass(this.#pattern[this.#at + 1]) ? UNICODE_CLASS : 1, 2);
+    const escaped = this.#pattern[this.#at + 1];
+    if (isUnicodeClass(escaped)) this.#classes++;
+    if (isUnicodeClass(escaped) || escaped === 'x') {
+      // `\\p{Greek}`, `\\x{10ffff}`. RE2 rejects an unclosed brace.
+      const end = this.#pattern[this.#at + 2] === '{' ? this.#pattern.indexOf('}', this.#at) : this.#at + 1;
+      return this.#add(1, (end < 0 ? this.#pattern.length : end + 1) - this.#at);
     }
+    if (escaped !== 'Q') return this.#add(1, 2);
     const end = this.#pattern.indexOf('\\E', this.#at);
     const stop = end < 0 ? this.#pattern.length : end + 2;
     this.#add(stop - this.#at, stop - this.#at);

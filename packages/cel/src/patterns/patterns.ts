@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js';
 import { CelError, type CelResult } from '../values/value.ts';
+import { fromGoSyntax, inGoSyntax } from './go-syntax.ts';
 import { patternSize } from './pattern-size.ts';
 
 /** A compiled pattern, or Go's message about its syntax. */
@@ -45,11 +46,11 @@ function compile(text: string): Pattern {
     return { ok: false, message: 'error parsing regexp: expression too large' };
   }
   try {
-    const regex = RE2JS.compile(text);
+    const regex = RE2JS.compile(fromGoSyntax(text));
     return { ok: true, regex, size: regex.programSize() };
   } catch (error) {
     if (!(error instanceof globalThis.Error)) throw error;
-    return { ok: false, message: error.message };
+    return { ok: false, message: inGoSyntax(error.message, text) };
   }
 }
 
