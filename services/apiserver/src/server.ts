@@ -159,6 +159,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const aggregation = createAggregation({
     ...options,
     cache,
+    turns,
     resourceRegistry,
     client,
     leads,

@@ -20,6 +20,8 @@ import { createControllerMetrics } from './metrics/queue-meters.ts';
 import { createControllers } from './registry.ts';
 
 const COMPONENT = 'kube-controller-manager';
+/** Maximum size of a response of an extension server: a list of its objects, or an event of a watch. */
+const MAX_AGGREGATED_BYTES = 32 * 1024 * 1024;
 
 /** Runs the process: caches are always warm, control loops run while it leads. */
 export async function runControllerManager(config: Config): Promise<GroupOutcome> {
@@ -39,7 +41,12 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     fieldManager: COMPONENT,
     fence: () => fences.fence(),
   });
-  using aggregated = createHttpClient({ server: config.apiserverUrl, tls, fieldManager: COMPONENT });
+  using aggregated = createHttpClient({
+    server: config.apiserverUrl,
+    tls,
+    fieldManager: COMPONENT,
+    maxResponseBytes: MAX_AGGREGATED_BYTES,
+  });
   const controllers = createControllers({
     authorities,
     signers: {

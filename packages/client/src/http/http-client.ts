@@ -32,6 +32,8 @@ export interface HttpClientOptions extends HttpTarget {
   readonly clock?: Clock;
   /** Milliseconds for one request; 30 000 when absent. Watches have no deadline. */
   readonly deadlineMs?: number;
+  /** Larger responses, and larger events of watches, are errors; no limit when absent. */
+  readonly maxResponseBytes?: number;
 }
 
 /** An `ObjectClient` over REST, which can also send raw requests. Dispose of it to close its connections. */
@@ -130,7 +132,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
       const response = await this.#openWatch({ method: 'GET', path, accept }, signal);
       try {
         yield [];
-        yield* watchEvents<T>(response);
+        yield* watchEvents<T>(response, this.#options.maxResponseBytes);
       } finally {
         response.destroy();
       }

@@ -48,10 +48,16 @@ export class HttpTransport implements Disposable {
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #unsubscribe: () => void;
+  readonly #maxBytes: number;
   #agent: Agent;
 
-  constructor(target: HttpTarget & { readonly tls?: TlsSource }, userAgent: string, clock: Clock) {
+  constructor(
+    target: HttpTarget & { readonly tls?: TlsSource; readonly maxResponseBytes?: number },
+    userAgent: string,
+    clock: Clock,
+  ) {
     this.#clock = clock;
+    this.#maxBytes = target.maxResponseBytes ?? Number.POSITIVE_INFINITY;
     this.#target = target;
     const { hostname, port, pathname } = new URL(target.server);
     // An IPv6 address has brackets only in a URL.
@@ -75,10 +81,10 @@ export class HttpTransport implements Disposable {
     return (await this.#exchange(request, signal, limits)).response;
   }
 
-  /** The whole response as text. Rejects as `open` does. */
+  /** The whole response as text. Rejects as `open` does, and with StatusError for a response that is too large. */
   async text(request: HttpRequest, signal: AbortSignal, limits: Limits = {}): Promise<string> {
     const { response, failure } = await this.#exchange(request, signal, limits);
-    return await readText(response, failure);
+    return await readText(response, failure, this.#maxBytes);
   }
 
   [Symbol.dispose](): void {
@@ -91,7 +97,7 @@ export class HttpTransport implements Disposable {
     const exchange = await this.#send(request, signal, limits);
     const { response, failure } = exchange;
     const { statusCode = 500 } = response;
-    if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, failure));
+    if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, failure, this.#maxBytes));
     return exchange;
   }
 
@@ -171,13 +177,25 @@ function agentFor({ serverName }: HttpTarget, { ca, cert, key }: Partial<TlsMate
   });
 }
 
-function readText(response: IncomingMessage, failure: Exchange['failure']): Promise<string> {
+function readText(response: IncomingMessage, failure: Exchange['failure'], maxBytes: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
-  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  let size = 0;
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    chunks.push(chunk);
+    if (size <= maxBytes) return;
+    reject(tooLarge('response', maxBytes));
+    response.destroy();
+  });
   response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
   response.on('error', (error) => reject(failure(error)));
   return promise;
+}
+
+/** The error of a response, or of an event of a watch, that is larger than the client accepts. */
+export function tooLarge(what: 'response' | 'event', maxBytes: number): StatusError {
+  return new StatusError('RequestEntityTooLarge', `the server's ${what} has more than ${maxBytes} bytes`);
 }
 
 const REASON_OF_CODE: Partial<Record<number, StatusReason>> = {

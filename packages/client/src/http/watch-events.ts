@@ -1,6 +1,7 @@
 import { parseJson } from '@gantry/apimachinery';
 import { type KubeObject, type Status, StatusError } from '@gantry/objects';
 import type { WatchEvent } from '../object-client.ts';
+import { tooLarge } from './http-transport.ts';
 
 interface RawEvent {
   readonly type: string;
@@ -12,17 +13,22 @@ const NEWLINE = 10;
 /** The events of a watch's response. Events that arrive together form one batch. Rejects with the error that the server sends. */
 export async function* watchEvents<T extends KubeObject>(
   response: AsyncIterable<Buffer>,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): AsyncIterable<readonly WatchEvent<T>[]> {
-  for await (const lines of linesOf(response)) yield* eventsOf<T>(lines);
+  for await (const lines of linesOf(response, maxBytes)) yield* eventsOf<T>(lines);
 }
 
 /** The lines of a response, in groups as they arrive. A line is decoded once it is complete, even if it arrived in many chunks. */
-async function* linesOf(response: AsyncIterable<Buffer>): AsyncIterable<readonly string[]> {
+async function* linesOf(response: AsyncIterable<Buffer>, maxBytes: number): AsyncIterable<readonly string[]> {
   let begun: Buffer[] = [];
+  let size = 0;
   for await (const chunk of response) {
     const end = chunk.lastIndexOf(NEWLINE);
     begun.push(end < 0 ? chunk : chunk.subarray(0, end));
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge('event', maxBytes);
     if (end < 0) continue;
+    size = chunk.length - end;
     yield Buffer.concat(begun).toString('utf8').split('\n');
     begun = end + 1 === chunk.length ? [] : [chunk.subarray(end + 1)];
   }

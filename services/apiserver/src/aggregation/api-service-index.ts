@@ -17,7 +17,12 @@ export interface RemoteApi {
   readonly caBundle: string;
   readonly insecureSkipTLSVerify: boolean;
   readonly isAvailable: boolean;
+  /** The bound that the server's documents exceed, by the condition; absent when the condition has another reason. */
+  readonly excess?: string;
 }
+
+/** The reason of the condition when documents of a server exceed a bound. */
+export const DOCUMENTS_TOO_LARGE = 'DocumentsTooLarge';
 
 const HTTPS_PORT = 443;
 
@@ -103,5 +108,6 @@ export function remoteOf({ metadata, spec, status }: StoredApiService): RemoteAp
     caBundle,
     insecureSkipTLSVerify,
     isAvailable: available?.status === 'True',
+    ...(available?.reason === DOCUMENTS_TOO_LARGE ? { excess: available.message ?? '' } : {}),
   };
 }

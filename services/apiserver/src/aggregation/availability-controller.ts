@@ -13,7 +13,16 @@ import {
 import { checkDiscovery } from './fetch-remote.ts';
 import { LEADS_AGAIN_MS } from '../peer-registry.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
-import { failedDiscovery, type Finding, judgeBacking, LOCAL, PASSED, withAvailability } from './plan-availability.ts';
+import {
+  failedDiscovery,
+  type Finding,
+  judgeBacking,
+  LOCAL,
+  PASSED,
+  tooLargeDocuments,
+  withAvailability,
+} from './plan-availability.ts';
+import type { RemoteDirectory } from './remote-documents.ts';
 import type { RemoteServers } from './remote-servers.ts';
 
 export interface AvailabilityOptions {
@@ -21,6 +30,7 @@ export interface AvailabilityOptions {
   readonly index: ApiServiceIndex;
   readonly objects: ServiceObjects;
   readonly servers: RemoteServers;
+  readonly directory: RemoteDirectory;
   readonly client: LoopbackClient;
   /** Whether this apiserver writes the conditions. Only one of several does. */
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
@@ -58,13 +68,16 @@ class AvailabilityController {
 
   constructor(options: AvailabilityOptions) {
     this.#options = options;
-    const { cache, clock, leads, logger } = options;
+    const { cache, clock, directory, leads, logger } = options;
     this.loop = new ControlLoop({
       name: 'api-service-availability',
       clock,
       intervalMs: EVERY_MS,
       retry: { initialMs: RETRY_FIRST_MS, maxMs: EVERY_MS },
-      subscribe: (notify) => OBSERVED.map((resource) => cache.resource(resource).observe(notify)),
+      subscribe: (notify) => [
+        ...OBSERVED.map((resource) => cache.resource(resource).observe(notify)),
+        directory.observe(notify),
+      ],
       round: async (signal) => {
         await cache.whenReady(signal);
         return (await leads(signal)) ? this.#start(signal) - clock.monotonicMs() : LEADS_AGAIN_MS;
@@ -107,13 +120,21 @@ class AvailabilityController {
     const { service } = spec ?? {};
     if (service === undefined) return JSON.stringify([metadata.uid, conditions]);
     const { namespace = '', name = '' } = service;
-    const { objects } = this.#options;
+    const { objects, directory } = this.#options;
+    const remote = remoteOf(apiService);
+    const excess = remote === undefined ? undefined : directory.excess(remote);
     const behind = [
       objects.service(namespace, name),
       objects.endpoints(namespace, name),
       ...objects.slices(namespace, name),
     ];
-    return JSON.stringify([metadata.uid, spec, conditions, behind.map((one) => one?.metadata?.resourceVersion)]);
+    return JSON.stringify([
+      metadata.uid,
+      spec,
+      conditions,
+      excess,
+      behind.map((one) => one?.metadata?.resourceVersion),
+    ]);
   }
 
   async #check(apiService: StoredApiService, signal: AbortSignal): Promise<void> {
@@ -153,7 +174,8 @@ class AvailabilityController {
   async #ask(remote: RemoteApi, signal: AbortSignal): Promise<Finding> {
     try {
       await checkDiscovery(this.#options, remote, signal);
-      return PASSED;
+      const excess = this.#options.directory.excess(remote);
+      return excess === undefined ? PASSED : tooLargeDocuments(excess);
     } catch (error) {
       signal.throwIfAborted();
       return failedDiscovery(errorMessage(error));

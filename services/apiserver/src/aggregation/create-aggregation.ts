@@ -4,6 +4,7 @@ import type { ResourceRef } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import type { WatchCache } from '../cache/index.ts';
+import type { Turns } from '../turns.ts';
 import type { ResourceRegistry } from '../resource-registry.ts';
 import type { ServiceObjects } from '../webhooks/index.ts';
 import { ApiServiceIndex } from './api-service-index.ts';
@@ -28,6 +29,7 @@ export interface AggregationOptions {
   /** Whether this apiserver writes the availability conditions. Only one of several does. */
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly random: Random;
   readonly logger: Logger;
 }
@@ -50,7 +52,7 @@ export function createAggregation(options: AggregationOptions): Aggregation {
     directory,
     members: [
       registrationController({ ...options, index }),
-      availabilityController({ ...options, index, objects, servers }),
+      availabilityController({ ...options, index, objects, servers, directory }),
       authenticationConfig(options),
       directory.member(),
     ],

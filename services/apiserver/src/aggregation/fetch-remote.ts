@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ADMINISTRATORS } from '@gantry/objects';
 import { request } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';
@@ -8,8 +9,8 @@ import type { RemoteApi } from './api-service-index.ts';
 import { userHeaders } from './front-proxy.ts';
 import type { RemoteServers } from './remote-servers.ts';
 
-/** Maximum size of a document of an extension server. */
-const MAX_BYTES = 32 * 1024 * 1024;
+/** Maximum size of a discovery document. One of a group version with 100 resources has 25 KB. */
+export const MAX_DISCOVERY_BYTES = 2 * 1024 * 1024;
 const TIMEOUT_MS = 5000;
 
 /** The user of this server's own requests to extension servers. */
@@ -19,21 +20,34 @@ export interface RemoteResponse {
   readonly url: string;
   readonly code: number;
   readonly contentType: string;
-  readonly etag: string;
   readonly body: Buffer;
+  /** The SHA-256 of the body. */
+  readonly digest: string;
 }
 
 /** An extension server has not responded, or has responded with an error. */
 export class RemoteError extends Error {
-  override readonly name = 'RemoteError';
+  override readonly name: string = 'RemoteError';
+}
+
+/** A document of an extension server exceeds a bound. The message says which. */
+export class ExcessError extends RemoteError {
+  override readonly name = 'ExcessError';
+}
+
+/** What is requested of an extension server. */
+interface RemoteRequest {
+  readonly path: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** A larger response fails with ExcessError. */
+  readonly maxBytes: number;
 }
 
 /** Sends a GET to an extension server. Fails with RemoteError, or with WebhookCallError when its Service has no endpoints. */
 export async function fetchRemote(
   options: { readonly servers: RemoteServers; readonly clock: Clock },
   remote: RemoteApi,
-  path: string,
-  headers: OutgoingHttpHeaders,
+  { path, headers = {}, maxBytes }: RemoteRequest,
   signal: AbortSignal,
 ): Promise<RemoteResponse> {
   const { host, port, tls, agent } = options.servers.backend(remote);
@@ -46,16 +60,20 @@ export async function fetchRemote(
     { method: 'GET', host, port, path, agent, ...tls, signal: deadline, headers: { ...headers, ...defined(identity) } },
     (incoming) => {
       const parts: Buffer[] = [];
+      const hash = createHash('sha256');
       let size = 0;
       incoming.on('data', (part: Buffer) => {
         size += part.length;
-        if (size > MAX_BYTES) incoming.destroy(new RemoteError('the response is too large'));
+        hash.update(part);
+        if (size > maxBytes)
+          incoming.destroy(new ExcessError(`the document at ${path} has more than ${maxBytes} bytes`));
         else parts.push(part);
       });
       incoming.on('error', reject);
       incoming.on('end', () => {
-        const { 'content-type': contentType = '', etag = '' } = incoming.headers;
-        resolve({ url, code: incoming.statusCode ?? 0, contentType, etag, body: Buffer.concat(parts) });
+        const { 'content-type': contentType = '' } = incoming.headers;
+        const [body, digest] = [Buffer.concat(parts), hash.digest('base64')];
+        resolve({ url, code: incoming.statusCode ?? 0, contentType, body, digest });
       });
     },
   );
@@ -65,6 +83,7 @@ export async function fetchRemote(
     return await promise;
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ExcessError) throw error;
     const { message } = deadline.aborted
       ? { message: 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)' }
       : transportError(error, where, tls?.servername ?? host);
@@ -87,7 +106,7 @@ export async function checkDiscovery(
 ): Promise<void> {
   const path = `/apis/${remote.group}/${remote.version}`;
   const attempt = async (): Promise<void> => {
-    const { code, url } = await fetchRemote(options, remote, path, {}, signal);
+    const { code, url } = await fetchRemote(options, remote, { path, maxBytes: MAX_DISCOVERY_BYTES }, signal);
     if (code >= 200 && code < 300) return;
     throw new RemoteError(`failing or missing response from ${url}: bad status from ${url}: ${code}`);
   };

@@ -1,6 +1,6 @@
 import type { APIService, APIServiceCondition, EndpointSlice, KubeObject, Service } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
-import type { RemoteApi } from './api-service-index.ts';
+import { DOCUMENTS_TOO_LARGE, type RemoteApi } from './api-service-index.ts';
 
 /** The availability of an APIService, as its condition reports it. */
 export type Finding = Pick<APIServiceCondition, 'status' | 'reason' | 'message'>;
@@ -15,6 +15,10 @@ export const PASSED: Finding = { status: 'True', reason: 'Passed', message: 'all
 
 export function failedDiscovery(message: string): Finding {
   return { status: 'False', reason: 'FailedDiscoveryCheck', message };
+}
+
+export function tooLargeDocuments(message: string): Finding {
+  return { status: 'False', reason: DOCUMENTS_TOO_LARGE, message };
 }
 
 /** The problem with the Service or endpoints of an APIService. Undefined if there is none; then the server itself must be checked. */

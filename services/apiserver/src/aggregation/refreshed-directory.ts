@@ -1,6 +1,8 @@
 import { type Clock, ControlLoop, errorMessage } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
+import type { Turns } from '../turns.ts';
 import type { ApiServiceIndex, RemoteApi } from './api-service-index.ts';
+import { ExcessError } from './fetch-remote.ts';
 import { fetchDocuments, type RemoteDirectory, type RemoteDocuments, STALE } from './remote-documents.ts';
 import type { RemoteServers } from './remote-servers.ts';
 
@@ -8,6 +10,7 @@ export interface RefreshedDirectoryOptions {
   readonly index: ApiServiceIndex;
   readonly servers: RemoteServers;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly logger: Logger;
 }
 
@@ -18,8 +21,8 @@ interface Known {
   /** Identifies the RemoteApi from which the documents come. */
   readonly key: string;
   readonly documents: RemoteDocuments;
-  /** The documents as text, for comparison. */
-  readonly text: string;
+  /** The bound that they exceed. */
+  readonly excess?: string | undefined;
   readonly dueAt: number;
   readonly failures: number;
 }
@@ -32,6 +35,7 @@ export class RefreshedDirectory implements RemoteDirectory {
   readonly #options: RefreshedDirectoryOptions;
   readonly #known = new Map<string, Known>();
   readonly #asking = new Set<string>();
+  readonly #listeners = new Set<() => void>();
   readonly #loop: ControlLoop;
   #generation = 0;
 
@@ -55,6 +59,16 @@ export class RefreshedDirectory implements RemoteDirectory {
 
   documents({ name }: RemoteApi): RemoteDocuments {
     return this.#known.get(name)?.documents ?? STALE;
+  }
+
+  excess(remote: RemoteApi): string | undefined {
+    const known = this.#known.get(remote.name);
+    return known === undefined ? remote.excess : known.excess;
+  }
+
+  observe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** The group member that refreshes the documents. It closes the connections at its end. */
@@ -89,26 +103,26 @@ export class RefreshedDirectory implements RemoteDirectory {
     const { name } = remote;
     this.#asking.add(name);
     const before = this.#known.get(name);
+    const last = before?.documents ?? STALE;
     let documents = STALE;
+    let excess: string | undefined;
     let failures = 0;
     try {
-      if (remote.isAvailable) documents = await fetchDocuments(this.#options, remote, signal);
+      if (remote.isAvailable || remote.excess !== undefined) {
+        documents = await fetchDocuments(this.#options, remote, last, signal);
+      }
     } catch (error) {
       failures = (before?.failures ?? 0) + 1;
       const reason = errorMessage(error);
+      excess = error instanceof ExcessError ? reason : this.excess(remote);
       if (failures === 1 && !signal.aborted)
         logger.warn({ apiService: name, reason }, 'reading the discovery of an extension server failed, retrying');
     }
-    const text = JSON.stringify(documents);
     const waitMs = failures === 0 ? REFRESH_MS : Math.min(REFRESH_MS, RETRY_FIRST_MS * 2 ** (failures - 1));
-    this.#known.set(name, {
-      key: JSON.stringify(remote),
-      documents,
-      text,
-      dueAt: clock.monotonicMs() + waitMs,
-      failures,
-    });
-    if (text !== (before?.text ?? JSON.stringify(STALE))) this.#generation++;
+    const dueAt = clock.monotonicMs() + waitMs;
+    this.#known.set(name, { key: JSON.stringify(remote), documents, excess, dueAt, failures });
+    if (documents.digest !== last.digest) this.#generation++;
+    if (excess !== before?.excess) for (const listener of this.#listeners) listener();
     this.#asking.delete(name);
     this.#loop.notify();
   }

@@ -1,20 +1,29 @@
-import type { JsonObject } from '@gantry/objects';
-import type { Clock } from '@gantry/base';
+import { parsePlainBody } from '@gantry/apimachinery';
+import { StatusError } from '@gantry/objects';
+import type { Clock, Pieces } from '@gantry/base';
+import type { Turns } from '../turns.ts';
 import type { RemoteApi } from './api-service-index.ts';
-import { fetchRemote, RemoteError } from './fetch-remote.ts';
+import { ExcessError, fetchRemote, MAX_DISCOVERY_BYTES, RemoteError, type RemoteResponse } from './fetch-remote.ts';
 import type { RemoteServers } from './remote-servers.ts';
-import { remoteOpenApi } from './remote-openapi.ts';
+import { type RemoteOpenApi, remoteOpenApi } from './remote-openapi.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const BETA = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
+
+/** Maximum number of resources of a group version, with their subresources. */
+const MAX_RESOURCES = 1000;
+/** Maximum size of an OpenAPI document. That of a whole Kubernetes API server in version 2 has 4 MB. */
+const MAX_OPENAPI_BYTES = 8 * 1024 * 1024;
 
 /** The documents of an extension server about one of its group versions. */
 export interface RemoteDocuments {
   /** Resources in the form of aggregated discovery; absent while the server is unavailable. */
   readonly resources?: readonly object[];
-  /** The OpenAPI v3 document; absent when the server has none. */
-  readonly openApi?: JsonObject;
+  /** The OpenAPI document; absent when the server has none. */
+  readonly openApi?: RemoteOpenApi;
   readonly freshness: 'Current' | 'Stale';
+  /** The same for equal documents. */
+  readonly digest: string;
 }
 
 /** The last documents of each extension server. */
@@ -22,39 +31,74 @@ export interface RemoteDirectory {
   /** Increases when any of the documents changes. */
   readonly generation: number;
   documents(remote: RemoteApi): RemoteDocuments;
+  /** The bound that the documents exceed; undefined when they exceed none. */
+  excess(remote: RemoteApi): string | undefined;
+  /** Calls `listener` when documents exceed a bound, or no longer do. The returned function unsubscribes. */
+  observe(listener: () => void): () => void;
 }
 
 /** The documents of a server that does not respond. */
-export const STALE: RemoteDocuments = { freshness: 'Stale' };
+export const STALE: RemoteDocuments = { freshness: 'Stale', digest: '' };
 
-/** Fetches the documents of an extension server. */
-export async function fetchDocuments(
-  options: { readonly servers: RemoteServers; readonly clock: Clock },
-  remote: RemoteApi,
-  signal: AbortSignal,
-): Promise<RemoteDocuments> {
-  const resources = await fetchResources(options, remote, signal);
-  const openApi = await fetchOpenApi(options, remote, signal);
-  return { resources, openApi, freshness: 'Current' };
+interface FetchOptions {
+  readonly servers: RemoteServers;
+  readonly clock: Clock;
+  /** Documents are decoded in these turns. */
+  readonly turns: Turns;
 }
 
-async function fetchResources(
-  options: { readonly servers: RemoteServers; readonly clock: Clock },
+/** Fetches the documents of an extension server. Returns `before` if nothing has changed. */
+export async function fetchDocuments(
+  options: FetchOptions,
   remote: RemoteApi,
+  before: RemoteDocuments,
   signal: AbortSignal,
-): Promise<readonly object[] | undefined> {
-  const { group, version } = remote;
+): Promise<RemoteDocuments> {
+  const { turns } = options;
+  const discovery = await fetchDiscovery(options, remote, signal);
+  const openApi = await fetchOpenApi(options, remote, signal);
+  const digest = `${discovery.digest} ${openApi?.digest ?? ''}`;
+  if (before.digest === digest) return before;
+  return {
+    resources: await turns.run(() => discoveredResources(discovery, remote), signal),
+    openApi: openApi && (await turns.run(() => remoteOpenApi(openApi.body, remote), signal)),
+    freshness: 'Current',
+    digest,
+  };
+}
+
+/** The document of a server's resources: aggregated discovery, or the APIResourceList if the server does not have that. */
+async function fetchDiscovery(options: FetchOptions, remote: RemoteApi, signal: AbortSignal): Promise<RemoteResponse> {
   const accept = `${AGGREGATED},${BETA}`;
-  const answer = await fetchRemote(options, remote, '/apis', { accept }, signal);
+  const limit = { maxBytes: MAX_DISCOVERY_BYTES };
+  const answer = await fetchRemote(options, remote, { ...limit, path: '/apis', headers: { accept } }, signal);
   if (answer.code === 503) throw new RemoteError('the service is unavailable');
-  if (answer.code === 200 && /g=apidiscovery\.k8s\.io/.test(answer.contentType)) {
-    return aggregatedVersion(parse(answer.body), group, version);
-  }
-  const path = `/apis/${group}/${version}`;
-  const legacy = await fetchRemote(options, remote, path, { accept: 'application/json' }, signal);
+  if (isAggregated(answer)) return answer;
+  const path = `/apis/${remote.group}/${remote.version}`;
+  const headers = { accept: 'application/json' };
+  const legacy = await fetchRemote(options, remote, { ...limit, path, headers }, signal);
   if (legacy.code !== 200) throw new RemoteError(`no discovery at ${path}: ${legacy.code}`);
-  const { resources } = parse(legacy.body) as { resources?: unknown };
-  return aggregatedResources(Array.isArray(resources) ? resources : []);
+  return legacy;
+}
+
+function isAggregated({ code, contentType }: RemoteResponse): boolean {
+  return code === 200 && /g=apidiscovery\.k8s\.io/.test(contentType);
+}
+
+/** The resources of a group version. The document is small, so this takes a single turn. */
+export function* discoveredResources(answer: RemoteResponse, remote: RemoteApi): Pieces<readonly object[] | undefined> {
+  const document = parse(answer.body);
+  const { resources } = document as { resources?: unknown };
+  const found = isAggregated(answer)
+    ? aggregatedVersion(document, remote)
+    : aggregatedResources(Array.isArray(resources) ? resources : []);
+  const count = found?.reduce((sum, one) => sum + 1 + ((one as DiscoveredResource).subresources?.length ?? 0), 0) ?? 0;
+  if (count > MAX_RESOURCES) throw tooManyResources();
+  return found;
+}
+
+function tooManyResources(): ExcessError {
+  return new ExcessError(`the discovery document has more than ${MAX_RESOURCES} resources and subresources`);
 }
 
 const NO_KIND = { group: '', version: '', kind: '' };
@@ -71,7 +115,10 @@ interface DiscoveredResource {
   readonly subresources?: readonly { readonly responseKind?: object | null }[];
 }
 
-function aggregatedVersion(document: object, group: string, version: string): readonly object[] | undefined {
+function aggregatedVersion(
+  document: object,
+  { group, version }: Pick<RemoteApi, 'group' | 'version'>,
+): readonly object[] | undefined {
   const { items = [] } = document as Discovered;
   const found = items
     .find(({ metadata }) => (metadata?.name ?? '') === group)
@@ -85,24 +132,26 @@ function aggregatedVersion(document: object, group: string, version: string): re
 
 /** Fetches OpenAPI v3, or v2 if the server does not have v3. */
 async function fetchOpenApi(
-  options: { readonly servers: RemoteServers; readonly clock: Clock },
+  options: FetchOptions,
   remote: RemoteApi,
   signal: AbortSignal,
-): Promise<JsonObject | undefined> {
+): Promise<RemoteResponse | undefined> {
   const { group, version } = remote;
+  const headers = { accept: 'application/json' };
   for (const path of [`/openapi/v3/apis/${group}/${version}`, '/openapi/v2']) {
-    const answer = await fetchRemote(options, remote, path, { accept: 'application/json' }, signal);
-    if (answer.code === 200) return remoteOpenApi(parse(answer.body), group, version);
+    const answer = await fetchRemote(options, remote, { path, headers, maxBytes: MAX_OPENAPI_BYTES }, signal);
+    if (answer.code === 200) return answer;
   }
   return undefined;
 }
 
 function parse(body: Buffer): object {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value = parsePlainBody(body, 'json');
     if (typeof value === 'object' && value !== null) return value;
   } catch (error) {
-    throw new RemoteError('the document is no JSON', { cause: error });
+    if (!(error instanceof StatusError)) throw new RemoteError('the document is no JSON', { cause: error });
+    throw new ExcessError(`the discovery document is too large: ${error.message}`, { cause: error });
   }
   throw new RemoteError('the document is no object');
 }
@@ -122,10 +171,17 @@ interface LegacyResource {
 
 /** Converts an APIResourceList to the form of aggregated discovery, which has subresources inside their resources. */
 function aggregatedResources(list: readonly unknown[]): readonly object[] {
-  const resources = list.filter(isResource);
-  const main = resources.filter(({ name }) => !name.includes('/'));
-  return main.map((resource) => {
-    const subresources = resources.filter(({ name }) => name.startsWith(`${resource.name}/`));
+  if (list.length > MAX_RESOURCES) throw tooManyResources();
+  const all = list.filter(isResource);
+  const parts = Map.groupBy(
+    all.filter(({ name }) => name.includes('/')),
+    ({ name }) => name.slice(0, name.indexOf('/')),
+  );
+  const resources = all.filter(({ name }) => !name.includes('/'));
+  return resources.map((resource) => {
+    const subresources = parts.get(resource.name) ?? [];
+    // If a resource is listed again, its subresources are not.
+    parts.delete(resource.name);
     const { shortNames = [], categories = [] } = resource;
     return {
       resource: resource.name,

@@ -1,8 +1,15 @@
-import { openApiV2JsonPart } from '@gantry/apimachinery';
+import { atOnce } from '@gantry/base';
 import { expect, it } from 'vitest';
 import { remoteOpenApi } from './remote-openapi.ts';
 
 const PATH = '/apis/g.example.com/v1/things';
+const ABOUT = { group: 'g.example.com', version: 'v1' };
+
+/** The document in version 3; undefined when it is not taken. */
+function taken(document: object): unknown {
+  const made = atOnce(() => remoteOpenApi(Buffer.from(JSON.stringify(document)), ABOUT));
+  return made === undefined ? undefined : JSON.parse(made.v3.toString());
+}
 
 it('takes of a document what is about the group version', () => {
   const document = {
@@ -11,7 +18,7 @@ it('takes of a document what is about the group version', () => {
     paths: { [PATH]: { get: { operationId: 'list', responses: {} } }, '/apis/g.example.com/v10/things': {}, '/x': {} },
     components: { schemas: { Thing: { type: 'object' } }, securitySchemes: {} },
   };
-  expect(remoteOpenApi(document, 'g.example.com', 'v1')).toEqual({
+  expect(taken(document)).toEqual({
     openapi: '3.0.0',
     info: { title: 't', version: '1' },
     paths: { [PATH]: { get: { operationId: 'list', responses: {} } } },
@@ -43,7 +50,7 @@ it('says in the words of version 3 what a server of version 2 says', () => {
   };
   const schema = { $ref: '#/components/schemas/Thing' };
   const content = { 'application/json': { schema } };
-  expect(remoteOpenApi(document, 'g.example.com', 'v1')).toMatchObject({
+  expect(taken(document)).toMatchObject({
     openapi: '3.0.0',
     paths: {
       [PATH]: {
@@ -61,14 +68,51 @@ it('says in the words of version 3 what a server of version 2 says', () => {
   });
 });
 
+it('finds names and values with signs of JSON', () => {
+  const schema = { description: '"}]{[,:\\', enum: ['\\"', ':,'], properties: { 'a"b': { type: 'string' } } };
+  const document = {
+    paths: { [PATH]: { x: [[], {}, [{}, 1]] } },
+    info: 3,
+    components: { schemas: { '{"é,:}': schema } },
+  };
+  const info = { title: ABOUT.group, version: ABOUT.version };
+  expect(taken(document)).toEqual({ ...document, openapi: '3.0.0', info });
+});
+
 it.each([
+  { paths: {}, components: { schemas: { T: { properties: { a: null } } } } },
+  { paths: { [PATH]: { get: { parameters: 3, responses: 5 } } } },
+  { paths: { [PATH]: { get: null } } },
   {},
-  { openapi: '3.0.0', paths: [] },
-  { openapi: '3.0.0', paths: {}, components: { schemas: 7 } },
-  { openapi: '3.0.0', paths: { [PATH]: { get: { parameters: 3, responses: 5 } } } },
-  { openapi: '3.0.0', paths: { [PATH]: { get: null } } },
-  { openapi: '3.0.0', paths: {}, components: { schemas: { T: { properties: { a: null } } } } },
 ])('takes no document that could not stand among others: %j', (document) => {
-  const made = remoteOpenApi(document, 'g.example.com', 'v1');
-  expect(() => (made === undefined ? undefined : openApiV2JsonPart(made))).not.toThrow();
+  expect(taken({ openapi: '3.0.0', ...document })).toBeUndefined();
+});
+
+it.each(['', '{', '{"paths":{"a":}', '{"paths":{},"components":{"schemas":{"a":x}}}', '{"paths":{},a:1}'])(
+  'takes no document that is no JSON: %s',
+  (text) => {
+    expect(atOnce(() => remoteOpenApi(Buffer.from(text), ABOUT))).toBeUndefined();
+  },
+);
+
+it.each([
+  [{ a: { description: 'x'.repeat(300_000) } }, 'the OpenAPI document has more than 262144 bytes for "a"'],
+  [
+    Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`s${i}`, {}])),
+    'an object of the OpenAPI document has more than 10000 members',
+  ],
+])('says which bound is exceeded', (schemas, message) => {
+  expect(() => taken({ paths: {}, components: { schemas } })).toThrow(message);
+});
+
+it('decodes a large document in pieces', () => {
+  const schemas = Object.fromEntries(
+    Array.from({ length: 100 }, (_, i) => [`s${i}`, { description: 'x'.repeat(10_000) }]),
+  );
+  const body = Buffer.from(JSON.stringify({ paths: {}, components: { schemas } }));
+  const pieces = remoteOpenApi(body, ABOUT);
+  let count = 1;
+  while (pieces.next().done !== true) count++;
+  // Once for each schema, and for each 64 KiB that are searched for members.
+  expect(count).toBeGreaterThanOrEqual(100 + 3 * Math.floor(body.length / 65_536));
 });

@@ -1,4 +1,4 @@
-import { type ClientRequest, STATUS_CODES } from 'node:http';
+import { type ClientRequest, type ServerResponse, STATUS_CODES } from 'node:http';
 import http2 from 'node:http2';
 import https from 'node:https';
 import type { Socket } from 'node:net';
@@ -346,6 +346,61 @@ describe('the availability of an API', () => {
     const headers = { 'content-type': 'application/merge-patch+json' };
     await call('PATCH', `${APISERVICES}/v1.s6.example.com`, insecure, { headers });
     await becomes('s6.example.com', { status: 'True', reason: 'Passed' });
+  });
+
+  const many = (count: number) =>
+    JSON.stringify({ resources: Array.from({ length: count }, (_, i) => ({ name: `r${i}` })) });
+  it.each([
+    ['resources', 's9', 'v1', many(1001), 'the discovery document has more than 1000 resources and subresources'],
+    [
+      'values',
+      's10',
+      'v1',
+      many(50_000),
+      'the discovery document is too large: Request entity too large: limit is 100000 values',
+    ],
+    [
+      'bytes of resources',
+      's11',
+      'v1',
+      ' '.repeat(2 ** 21 + 1),
+      'the document at /apis/s11.example.com/v1 has more than 2097152 bytes',
+    ],
+    [
+      'bytes of OpenAPI',
+      's12',
+      'openapi',
+      ' '.repeat(2 ** 23 + 1),
+      'the document at /openapi/v3/apis/s12.example.com/v1 has more than 8388608 bytes',
+    ],
+    [
+      'bytes of a schema',
+      's13',
+      'openapi',
+      JSON.stringify({ paths: {}, components: { schemas: { a: 'x'.repeat(300_000) } } }),
+      'the OpenAPI document has more than 262144 bytes for "a"',
+    ],
+  ])('is false while documents have too many %s', async (_, name, which, text, message) => {
+    const group = `${name}.example.com`;
+    const tls = await server.pki.issue(name, [], [`${name}.default.svc`]);
+    await using large = await startExtensionServer(tls, server.pki.ca);
+    const reply = (body: string) => (_request: unknown, response: ServerResponse) => response.end(body);
+    large.routes.set(`/apis/${group}/v1`, reply(which === 'v1' ? text : '{}'));
+    if (which !== 'v1') large.routes.set(`/openapi/v3/apis/${group}/v1`, reply(text));
+    await made(SERVICES, loopback(name));
+    const caBundle = Buffer.from(server.pki.ca).toString('base64');
+    await made(APISERVICES, apiService(group, name, { caBundle }, large.port));
+    const isInDiscovery = which === 'v1' && text.startsWith(' ');
+    await becomes(group, {
+      status: 'False',
+      reason: isInDiscovery ? 'FailedDiscoveryCheck' : 'DocumentsTooLarge',
+      message,
+    });
+    expect((await call('GET', `/apis/${group}/v1/things`)).code).toBe(503);
+    large.routes.set(`/apis/${group}/v1`, reply('{}'));
+    large.routes.delete(`/openapi/v3/apis/${group}/v1`);
+    await becomes(group, { status: 'True', reason: 'Passed' });
+    await call('DELETE', `${APISERVICES}/v1.${group}`);
   });
 
   it('reports invalid certificates', async () => {

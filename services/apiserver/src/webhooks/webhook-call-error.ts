@@ -1,3 +1,5 @@
+import { parsePlainBody } from '@gantry/apimachinery';
+
 /** The call of a webhook failed, or its response is invalid. The message is that of Kubernetes. */
 export class WebhookCallError extends Error {
   override readonly name = 'WebhookCallError';
@@ -41,12 +43,12 @@ export function responseError(code: number, contentType: string, body: Buffer): 
 
 function statusMessage(body: Buffer): string | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value = parsePlainBody(body, 'json');
     if (typeof value !== 'object' || value === null) return undefined;
     const { kind, status, message } = value as { kind?: unknown; status?: unknown; message?: unknown };
     return kind === 'Status' && status === 'Failure' && typeof message === 'string' ? message : undefined;
   } catch {
-    // The body is not JSON, so the message contains the body itself.
+    // The body is no JSON, or too large for a Status, so the message contains the body itself.
     return undefined;
   }
 }

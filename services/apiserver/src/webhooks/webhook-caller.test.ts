@@ -17,6 +17,14 @@ beforeAll(async () => {
   const pki = await createTestPki(Date.now());
   caBundle = Buffer.from(pki.ca).toString('base64');
   server = createServer(await pki.issue('webhook', []), (request, response) => {
+    if (request.url?.startsWith('/many') === true) {
+      response.end(`[1234567890123456789,${'0,'.repeat(200_000)}0]`);
+      return;
+    }
+    if (request.url?.startsWith('/failed-many') === true) {
+      response.writeHead(500).end(`{"kind":"Status","status":"Failure","message":"m","x":[${'0,'.repeat(200_000)}0]}`);
+      return;
+    }
     if (request.url?.startsWith('/slow') !== true) {
       response.end('{"at":"once"}');
       return;
@@ -27,25 +35,33 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 
+const caller = createWebhookCaller({ objects: NO_SERVICES, clock: systemClock, random: systemRandom });
+
+function post(path: string): Promise<unknown> {
+  const { port } = server.address() as AddressInfo;
+  return caller.post({
+    config: { url: `https://127.0.0.1:${port}/${path}`, caBundle },
+    body: {},
+    timeoutMs: 30_000,
+    signal: new AbortController().signal,
+  });
+}
+
 afterAll(() => {
+  caller.close();
   server.closeAllConnections();
   server.close();
 });
 
 it('ends a call whose configuration has meanwhile made room for others', async () => {
-  const caller = createWebhookCaller({ objects: NO_SERVICES, clock: systemClock, random: systemRandom });
-  const { port } = server.address() as AddressInfo;
-  const post = (path: string) =>
-    caller.post({
-      config: { url: `https://127.0.0.1:${port}/${path}`, caBundle },
-      body: {},
-      timeoutMs: 30_000,
-      signal: new AbortController().signal,
-    });
   const slow = post('slow');
   await asked.promise;
   for (let index = 0; index < 70; index++) expect(await post(`quick-${index}`)).toEqual({ at: 'once' });
   late.resolve();
   expect(await slow).toEqual({ at: 'last' });
-  caller.close();
+});
+
+it('refuses a response with more values than a request may have: decoding it would stop all others', async () => {
+  await expect(post('many')).rejects.toThrow('Request entity too large: limit is 100000 values');
+  await expect(post('failed-many')).rejects.toThrow('an error on the server ("unknown") has prevented the request');
 });

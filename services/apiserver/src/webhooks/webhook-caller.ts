@@ -1,6 +1,6 @@
 import { type Agent, request as httpsRequest } from 'node:https';
 import { rootCertificates } from 'node:tls';
-import { parseJson } from '@gantry/apimachinery';
+import { parsePlainBody } from '@gantry/apimachinery';
 import { type Clock, type Random, withDeadline } from '@gantry/base';
 import { createHttpsAgent } from '@gantry/tls';
 import { resolveService, type ServiceObjects } from './resolve-service.ts';
@@ -207,7 +207,7 @@ function exchange(to: Destination, agent: Agent, body: string, signal: AbortSign
 
 function parseAnswer(body: Buffer): unknown {
   try {
-    return parseJson(body.toString('utf8'));
+    return parsePlainBody(body, 'json');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new WebhookCallError(`couldn't get version/kind; json parse error: json: cannot unmarshal: ${why}`, {

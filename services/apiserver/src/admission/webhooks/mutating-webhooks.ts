@@ -1,4 +1,10 @@
-import { type ResourceDefinition, applyPatch, parseJson, schemaOfKind, normaliseShape } from '@gantry/apimachinery';
+import {
+  type ResourceDefinition,
+  applyPatch,
+  parsePlainBody,
+  schemaOfKind,
+  normaliseShape,
+} from '@gantry/apimachinery';
 import { type KubeObject, type MutatingWebhookConfiguration, StatusError, equalJson } from '@gantry/objects';
 import { errorMessage } from '@gantry/base';
 import { type AdmissionCheck, type AdmissionRequest, replaceContent } from '../check/admission-check.ts';
@@ -96,7 +102,7 @@ function apiVersionOfKind({ group, version }: AdmissionRequest['kind']): string 
 
 function parsePatch(patch: Buffer): readonly unknown[] | undefined {
   try {
-    const value: unknown = parseJson(patch.toString('utf8'));
+    const value = parsePlainBody(patch, 'json');
     return Array.isArray(value) ? value : undefined;
   } catch {
     // The caller reports it as an invalid patch.

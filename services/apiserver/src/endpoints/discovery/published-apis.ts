@@ -1,8 +1,8 @@
-import type { JsonObject } from '@gantry/objects';
 import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { Served } from './served-groups.ts';
 import type { ApiServiceIndex } from '../../aggregation/api-service-index.ts';
 import type { RemoteDirectory } from '../../aggregation/remote-documents.ts';
+import type { RemoteOpenApi } from '../../aggregation/remote-openapi.ts';
 
 /** All APIs in discovery and OpenAPI: those of this server and of extension servers. */
 export interface PublishedApis {
@@ -10,7 +10,7 @@ export interface PublishedApis {
   readonly generation: number;
   served(): Served;
   /** The OpenAPI documents of extension servers, by path below `/openapi/v3/`. */
-  openApis(): ReadonlyMap<string, JsonObject>;
+  openApis(): ReadonlyMap<string, RemoteOpenApi>;
 }
 
 export function createPublishedApis(

@@ -1,6 +1,8 @@
 import { createGrpcClient, createHttpClient, parseKubeconfig } from '@gantry/client';
 import { describeObjectClient } from '@gantry/client/testing';
+import { CONFIG_MAPS } from '@gantry/objects';
 import { fixedTls } from '@gantry/tls';
+import { expect, it } from 'vitest';
 import { startApiServer } from '../../testing/start-api-server.ts';
 
 describeObjectClient('the gRPC client of an API server', async () => {
@@ -25,4 +27,14 @@ describeObjectClient('the HTTPS client of an API server', async () => {
     await server.stop();
   };
   return { client, namespace: 'default', close };
+});
+
+it('the HTTPS client refuses responses and events that are larger than its limit', async () => {
+  const server = await startApiServer();
+  using client = createHttpClient({ ...parseKubeconfig(server.kubeconfig), maxResponseBytes: 100 });
+  const { signal } = new AbortController();
+  await expect(client.list(CONFIG_MAPS, {}, signal)).rejects.toThrow("the server's response has more than 100 bytes");
+  const events = Array.fromAsync(client.watch(CONFIG_MAPS, { sendInitialEvents: true }, signal));
+  await expect(events).rejects.toThrow("the server's event has more than 100 bytes");
+  await server.stop();
 });

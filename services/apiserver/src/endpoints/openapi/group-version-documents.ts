@@ -8,6 +8,7 @@ import {
   type ResourceDefinition,
 } from '@gantry/apimachinery';
 import type { JsonObject } from '@gantry/objects';
+import type { RemoteOpenApi } from '../../aggregation/remote-openapi.ts';
 
 /** An encoded document with its hash. */
 export interface EncodedDocument {
@@ -27,7 +28,7 @@ export interface ServedGroupVersion {
   /** The resources that this server itself serves at the path. */
   readonly definitions: readonly ResourceDefinition[];
   /** The document of an extension server. In OpenAPI v3 it takes precedence. */
-  readonly remote: JsonObject | undefined;
+  readonly remote: RemoteOpenApi | undefined;
 }
 
 /** Options of documents: the version that they name, and the descriptions of fields. */
@@ -61,23 +62,25 @@ export class GroupVersionDocuments {
 
   v3(): EncodedDocument {
     const { path, definitions, remote } = this.#served;
-    const build = () => remote ?? openApiDocument(definitions, path, this.#options);
-    return (this.#v3 ??= encodedDocument(Buffer.from(JSON.stringify(build()))));
+    const build = () => Buffer.from(JSON.stringify(openApiDocument(definitions, path, this.#options)));
+    return (this.#v3 ??= encodedDocument(remote?.v3 ?? build()));
   }
 
   /** Parts of OpenAPI v2 as protobuf: Gantry's own, then that of the extension server. */
   v2(): readonly OpenApiV2Part<Uint8Array>[] {
-    return (this.#v2 ??= this.#v2Documents().map(encodeOpenApiV2Part));
+    const { remote } = this.#served;
+    return (this.#v2 ??= [...this.#own().map(encodeOpenApiV2Part), ...(remote === undefined ? [] : [remote.v2])]);
   }
 
   /** Parts of OpenAPI v2 as JSON. */
   v2Json(): readonly OpenApiV2Part<string>[] {
-    return (this.#v2Json ??= this.#v2Documents().map(openApiV2JsonPart));
+    const { remote } = this.#served;
+    return (this.#v2Json ??= [...this.#own().map(openApiV2JsonPart), ...(remote === undefined ? [] : [remote.v2Json])]);
   }
 
-  #v2Documents(): readonly JsonObject[] {
-    const { path, definitions, remote } = this.#served;
-    const own = definitions.length === 0 ? [] : [openApiDocument(definitions, path, { ...this.#options, form: 'v2' })];
-    return remote === undefined ? own : [...own, remote];
+  /** The document of the resources that this server serves itself. */
+  #own(): readonly JsonObject[] {
+    const { path, definitions } = this.#served;
+    return definitions.length === 0 ? [] : [openApiDocument(definitions, path, { ...this.#options, form: 'v2' })];
   }
 }

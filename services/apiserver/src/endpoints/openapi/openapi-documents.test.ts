@@ -1,4 +1,4 @@
-import { openApiPathOf } from '@gantry/apimachinery';
+import { encodeOpenApiV2Part, openApiPathOf, openApiV2JsonPart } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
 import { expect, test } from 'vitest';
 import { OpenApiDocuments } from './openapi-documents.ts';
@@ -60,7 +60,12 @@ test('the document of an extension server counts at its path, and its schemas ar
   const { documents } = createCounted();
   const schemas = { 'dev.example.Widget': { type: 'object' } };
   const remote = { openapi: '3.0.0', paths: { '/apis/example.dev/v1/widgets': {} }, components: { schemas } };
-  const next = documents.following(resources, new Map([['apis/example.dev/v1', remote]]));
+  const encoded = {
+    v3: Buffer.from(JSON.stringify(remote)),
+    v2Json: openApiV2JsonPart(remote),
+    v2: encodeOpenApiV2Part(remote),
+  };
+  const next = documents.following(resources, new Map([['apis/example.dev/v1', encoded]]));
   expect(JSON.parse(next.get('apis/example.dev/v1')?.bytes.toString() ?? '')).toEqual(remote);
   expect(JSON.parse((await next.v2Json()).bytes.toString())).toMatchObject({ definitions: schemas });
   expect(Buffer.from((await next.v2()).bytes).includes('dev.example.Widget')).toBe(true);

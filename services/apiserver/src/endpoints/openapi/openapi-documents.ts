@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { joinOpenApiV2, joinOpenApiV2Json, openApiPathOf, type ResourceDefinition } from '@gantry/apimachinery';
-import type { JsonObject } from '@gantry/objects';
+import type { RemoteOpenApi } from '../../aggregation/remote-openapi.ts';
 import {
   type DocumentOptions,
   type EncodedDocument,
@@ -31,7 +31,7 @@ export class OpenApiDocuments {
    * The documents for new definitions, and for documents of extension servers by path. Reuses the documents of group versions whose
    * definitions are the same objects as before.
    */
-  following(definitions: readonly ResourceDefinition[], remote: ReadonlyMap<string, JsonObject>): OpenApiDocuments {
+  following(definitions: readonly ResourceDefinition[], remote: ReadonlyMap<string, RemoteOpenApi>): OpenApiDocuments {
     const own = Map.groupBy(definitions, openApiPathOf);
     const paths = [...new Set([...own.keys(), ...remote.keys()])].sort();
     const groupVersions = paths.map((path): [string, GroupVersionDocuments] => {
