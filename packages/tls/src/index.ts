@@ -3,6 +3,7 @@
  *
  * - `tls-source`: `TlsSource`, which servers and clients take, and its form for grpc-js
  * - `tls-folder`: a source from files that are read again when they change
+ * - `reconnecting-client`: a gRPC client whose attempts to connect have a limit
  * - `https-agent`: connections of clients, which are kept and closed before the server closes them
  * - `certificate-life`, `requests`: when a certificate is renewed; keys and certificate requests
  *
@@ -11,6 +12,7 @@
  */
 export { type CertificateLife, certificateLife } from './certificate-life.ts';
 export { createRenewalRequest, createRequest, generateKey } from './requests.ts';
+export { ReconnectingClient } from './reconnecting-client.ts';
 export { createHttpsAgent } from './https-agent.ts';
 export { openTlsFolder, readTlsFolder, TlsFilesError, type TlsFolder } from './tls-folder.ts';
 export { createCertificateProvider, fixedTls, type TlsMaterial, type TlsSource } from './tls-source.ts';

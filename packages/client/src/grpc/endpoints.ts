@@ -1,12 +1,30 @@
 import { connectivityState, Client, experimental } from '@grpc/grpc-js';
 import { StatusError } from '@gantry/objects';
 import { type Clock, errorMessage, type Random, sleep } from '@gantry/base';
-import { createCertificateProvider, type TlsSource } from '@gantry/tls';
+import { createCertificateProvider, ReconnectingClient, type TlsSource } from '@gantry/tls';
 
 /** One server address and its connection, which is reopened when it is lost. */
 export interface Endpoint {
   readonly address: string;
   readonly client: Client;
+}
+
+class ConnectedEndpoint implements Endpoint {
+  readonly address: string;
+  readonly #connection: ReconnectingClient;
+
+  constructor(address: string, connection: ReconnectingClient) {
+    this.address = address;
+    this.#connection = connection;
+  }
+
+  get client(): Client {
+    return this.#connection.client;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
 }
 
 /** Finds all addresses of a host name. */
@@ -53,7 +71,7 @@ const POLL_MS = 20;
 export class Endpoints implements Disposable {
   readonly #options: EndpointsOptions;
   readonly #credentials: ReturnType<typeof experimental.createCertificateProviderChannelCredentials>;
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #endpoints = new Map<string, ConnectedEndpoint>();
   #current: Endpoint | undefined;
   #resolvedAtMs = Number.NEGATIVE_INFINITY;
   #resolving: Promise<void> | undefined;
@@ -88,7 +106,7 @@ export class Endpoints implements Disposable {
 
   [Symbol.dispose](): void {
     this.#state = 'closed';
-    for (const endpoint of this.#endpoints.values()) endpoint.client.close();
+    for (const endpoint of this.#endpoints.values()) endpoint.close();
     this.#endpoints.clear();
   }
 
@@ -126,7 +144,7 @@ export class Endpoints implements Disposable {
     for (const [target, endpoint] of this.#endpoints) {
       const isReady = endpoint.client.getChannel().getConnectivityState(false) === connectivityState.READY;
       if (addresses.has(target) || isReady) continue;
-      endpoint.client.close();
+      endpoint.close();
       this.#endpoints.delete(target);
       if (this.#current === endpoint) this.#current = undefined;
     }
@@ -149,13 +167,13 @@ export class Endpoints implements Disposable {
     }
   }
 
-  #connect(target: string, host: string): Endpoint {
-    const client = new Client(target, this.#credentials, {
-      ...CHANNEL_OPTIONS,
-      'grpc.ssl_target_name_override': host,
-      'grpc.default_authority': host,
-    });
-    client.getChannel().getConnectivityState(true);
-    return { address: target, client };
+  #connect(target: string, host: string): ConnectedEndpoint {
+    const names = { 'grpc.ssl_target_name_override': host, 'grpc.default_authority': host };
+    const connection = new ReconnectingClient(
+      (options) => new Client(target, this.#credentials, { ...CHANNEL_OPTIONS, ...names, ...options }),
+      this.#options.clock,
+    );
+    connection.client.getChannel().getConnectivityState(true);
+    return new ConnectedEndpoint(target, connection);
   }
 }

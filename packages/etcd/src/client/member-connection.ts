@@ -8,7 +8,7 @@ import type {
 } from '@bufbuild/protobuf';
 import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
 import { type Clock, onAbort } from '@gantry/base';
-import type { TlsMaterial } from '@gantry/tls';
+import { ReconnectingClient, type TlsMaterial } from '@gantry/tls';
 import { EtcdError } from '../etcd-error.ts';
 import { fromServiceError } from './service-error.ts';
 
@@ -44,18 +44,18 @@ export class MemberConnection {
   /** `https://etcd-0:2379`. */
   readonly endpoint: string;
   readonly #clock: Clock;
-  #client: Client;
+  #connection: ReconnectingClient;
 
   constructor(endpoint: string, tls: TlsMaterial | undefined, clock: Clock) {
     this.endpoint = endpoint;
     this.#clock = clock;
-    this.#client = createClient(endpoint, tls);
+    this.#connection = connect(endpoint, tls, clock);
   }
 
   /** Reconnects with other TLS material. Open calls continue; streams of the old connection end. */
   useTls(tls: TlsMaterial): void {
-    const old = this.#client;
-    this.#client = createClient(this.endpoint, tls);
+    const old = this.#connection;
+    this.#connection = connect(this.endpoint, tls, this.#clock);
     old.close();
   }
 
@@ -66,7 +66,7 @@ export class MemberConnection {
   ): Promise<MessageShape<O>> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<MessageShape<O>>();
-    const sent = this.#client.makeUnaryRequest<MessageShape<I>, MessageShape<O>>(
+    const sent = this.#connection.client.makeUnaryRequest<MessageShape<I>, MessageShape<O>>(
       pathOf(method),
       encoder(method.input),
       decoder(method.output),
@@ -92,7 +92,7 @@ export class MemberConnection {
     // A member without a leader ends the stream instead of staying silent.
     metadata.set('hasleader', 'true');
     const [encode, decode] = [encoder(method.input), decoder(method.output)];
-    const stream = this.#client.makeBidiStreamRequest<MessageShape<I>, MessageShape<O>>(
+    const stream = this.#connection.client.makeBidiStreamRequest<MessageShape<I>, MessageShape<O>>(
       pathOf(method),
       encode,
       decode,
@@ -104,13 +104,14 @@ export class MemberConnection {
   }
 
   close(): void {
-    this.#client.close();
+    this.#connection.close();
   }
 }
 
-function createClient(endpoint: string, tls: TlsMaterial | undefined): Client {
+function connect(endpoint: string, tls: TlsMaterial | undefined, clock: Clock): ReconnectingClient {
   const secure = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert);
-  return new Client(endpoint.replace(/^https?:\/\//, ''), secure, CHANNEL_OPTIONS);
+  const address = endpoint.replace(/^https?:\/\//, '');
+  return new ReconnectingClient((options) => new Client(address, secure, { ...CHANNEL_OPTIONS, ...options }), clock);
 }
 
 function pathOf({ parent, name }: DescMethodUnary | DescMethodBiDiStreaming): string {
