@@ -9,6 +9,7 @@
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
  * - `go-duration`: durations as Go writes them
+ * - `intl-time-zone`: the names of time zones that Go knows
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
  * - `assert`, `append`: assertions about our own code; lists of any length
  * - `turns`: long computations in pieces, with other work of the event loop between them
@@ -45,6 +46,7 @@ export {
 } from './clock.ts';
 export { ControlLoop, type ControlLoopOptions } from './control-loop.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
+export { intlTimeZone } from './intl-time-zone.ts';
 export { type Ability, type Election, type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';

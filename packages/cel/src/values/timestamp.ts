@@ -1,4 +1,4 @@
-import { parseGoDuration } from '@gantry/base';
+import { intlTimeZone, parseGoDuration } from '@gantry/base';
 import { CelDuration, CelTimestamp } from './value.ts';
 
 const BILLION = 1_000_000_000n;
@@ -102,17 +102,14 @@ function zoneOffsetSeconds(nanoseconds: bigint, zone: string): number | BadTimeZ
     const sign = zone.startsWith('-') ? -1 : 1;
     return (Number(hours) * 60 + sign * Number(minutes)) * 60;
   }
-  try {
-    const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-    const parts = format.formatToParts(new Date(Number(floorDiv(nanoseconds, 1_000_000n))));
-    const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
-    const match = /^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(name);
-    const seconds = Number(match?.[2] ?? 0) * 3600 + Number(match?.[3] ?? 0) * 60 + Number(match?.[4] ?? 0);
-    return match?.[1] === '-' ? -seconds : seconds;
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return { message: `unknown time zone ${zone}` };
-  }
+  const timeZone = intlTimeZone(zone);
+  if (timeZone === undefined) return { message: `unknown time zone ${zone}` };
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+  const parts = format.formatToParts(new Date(Number(floorDiv(nanoseconds, 1_000_000n))));
+  const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
+  const match = /^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(name);
+  const seconds = Number(match?.[2] ?? 0) * 3600 + Number(match?.[3] ?? 0) * 60 + Number(match?.[4] ?? 0);
+  return match?.[1] === '-' ? -seconds : seconds;
 }
 
 /** Durations that schemas of format `duration` allow in addition to Go's: `3 days`, `1w`. */

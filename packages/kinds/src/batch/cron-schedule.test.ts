@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scheduleFault } from './cron-schedule.ts';
-import { timeZoneFault } from './time-zone.ts';
+import { timeZone, timeZoneFault } from './time-zone.ts';
 
 describe('a schedule', () => {
   it.each(['* * * * *', '*/5 0-3,7 1 jan MON', 'TZ=Europe/Berlin 0 0 * * *', '@daily', '@every 1h30m', '@every 1.5s'])(
@@ -53,8 +53,26 @@ describe('a cron schedule', () => {
     expect(scheduleFault(text)).toBe(fault);
   });
 
-  it('knows the zones of the runtime', () => {
-    expect(timeZoneFault('Europe/Berlin')).toBeUndefined();
-    expect(timeZoneFault('Europe/Nowhere')).toBe('unknown time zone Europe/Nowhere');
+  it.each([
+    'Europe/Berlin',
+    'UTC',
+    'CET',
+    'EST5EDT',
+    'Etc/GMT-14',
+    'America/Argentina/Buenos_Aires',
+    'GB',
+    'Factory',
+    'Local',
+  ])('knows the zone %s', (zone) => {
+    expect(timeZoneFault(zone)).toBeUndefined();
+    expect(timeZone(zone).toLocal(0)).toBeTypeOf('number');
+  });
+
+  it.each([
+    ...['Europe/Nowhere', 'europe/Berlin', 'EUROPE/BERLIN', 'utc', 'Utc', 'cet', 'local', 'factory', 'US/Pacific-New'],
+    ...['+02:00', 'GMT+1', 'Etc/Unknown', 'constructor', 'posixrules', 'Europe/'],
+  ])('knows no zone %s', (zone) => {
+    expect(timeZoneFault(zone)).toBe(`unknown time zone ${zone}`);
+    expect(scheduleFault(`CRON_TZ=${zone} 0 0 * * *`)).toBe(`provided bad location ${zone}: unknown time zone ${zone}`);
   });
 });

@@ -1,4 +1,5 @@
-/** Time zones by name, from the runtime's own data. Times are Unix milliseconds. */
+/** Time zones by name. Times are Unix milliseconds. */
+import { intlTimeZone } from '@gantry/base';
 
 export interface TimeZone {
   /** The local time at `at`, encoded as the Unix milliseconds of the same reading in UTC. */
@@ -9,24 +10,17 @@ export interface TimeZone {
 
 const UTC: TimeZone = { toLocal: (at) => at, fromLocal: (local) => local };
 
-/** The error for an invalid time zone name. Valid names are those of the runtime's data. */
+/** The error for an invalid time zone name, as Go's `time.LoadLocation` has it. */
 export function timeZoneFault(zone: string): string | undefined {
-  if (isUtc(zone)) return undefined;
-  try {
-    // The runtime accepts offsets (`+02:00`), which are not names of zones.
-    if (/^[+-]/.test(zone)) return `unknown time zone ${zone}`;
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return undefined;
-  } catch {
-    return `unknown time zone ${zone}`;
-  }
+  return intlTimeZone(zone) === undefined ? `unknown time zone ${zone}` : undefined;
 }
 
 /** The time zone of a valid name. */
 export function timeZone(name: string): TimeZone {
-  if (isUtc(name)) return UTC;
+  const zone = intlTimeZone(name);
+  if (zone === 'UTC') return UTC;
   const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: name,
+    timeZone: zone,
     hourCycle: 'h23',
     year: 'numeric',
     month: 'numeric',
@@ -59,9 +53,4 @@ export function formatZonedTime(at: number, zone: TimeZone): string {
   const two = (value: number) => String(value).padStart(2, '0');
   const size = Math.abs(minutes);
   return `${text}${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
-}
-
-/** The local time of controllers is UTC. */
-function isUtc(zone: string): boolean {
-  return zone === '' || zone === 'UTC' || zone === 'Local';
 }
