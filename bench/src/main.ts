@@ -16,6 +16,9 @@
 //     one node with 110 pods that are probed: CPU, memory, requests to the engine, writes to the API
 //   npm run bench -- [--ready 40] [--services 10000] network
 //     Services of a running cluster, the latency of their programming for so many pods, so many Services, and DNS
+//   npm run load -- [--minutes 10] [--times 20]
+//     the same as `npm run bench -- load`: a running cluster on a machine with so many times the work that it can do. No container may
+//     start again, no stream may be cut, no acknowledged write may be lost; needs kubectl
 //   npm run bench -- streams
 //     a gigabyte through kubectl exec and cp, and through docker exec; needs kubectl
 import { writeFileSync } from 'node:fs';
@@ -26,6 +29,7 @@ import { measureDns } from './dns.ts';
 import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measureHollow } from './hollow.ts';
+import { measureLoad } from './load.ts';
 import { measurePods } from './pods.ts';
 import { measureSteady } from './steady.ts';
 import { measureStreams } from './streams.ts';
@@ -41,7 +45,12 @@ const OTHERS = {
   steady: (cluster: MeasuredCluster) => measureSteady(cluster, Number(values.minutes)),
 };
 /** These say what they have measured as they go: they take minutes, and an interrupted one keeps its results. */
-const GRADUAL = { pods: measurePods, streams: measureStreams };
+const GRADUAL = {
+  pods: measurePods,
+  streams: measureStreams,
+  load: (cluster: MeasuredCluster, line: (text: string) => void) =>
+    measureLoad(cluster, { minutes: Number(values.minutes), times: Number(values.times) }, line),
+};
 
 const CONTROLLERS = 'controllers';
 const DNS = 'dns';
@@ -58,6 +67,7 @@ const { values, positionals } = parseArgs({
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
     minutes: { type: 'string', default: '10' },
+    times: { type: 'string', default: '20' },
     ready: { type: 'string', default: '40' },
     services: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '1' },

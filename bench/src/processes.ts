@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { delimiter, dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 /** A container of the cluster's services. */
@@ -24,6 +25,11 @@ export function docker(...args: string[]): string {
 /** The asynchronous form, for commands that take long. */
 export async function dockerAside(...args: string[]): Promise<string> {
   return (await promisify(execFile)('docker', args)).stdout.trim();
+}
+
+/** With the kubectl that `up` links beside the kubeconfig, where it has one. */
+export function toolsPath(kubeconfig: string): string {
+  return [resolve(dirname(kubeconfig), 'tools'), process.env['PATH'] ?? ''].join(delimiter);
 }
 
 /** The running containers of a Compose project's services, without those that the engine is restarting. */

@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
 import { judge } from './limits.ts';
-import { docker, rssMib, serviceContainers, type ServiceContainer, servicesCpuMs } from './processes.ts';
+import { docker, rssMib, serviceContainers, type ServiceContainer, servicesCpuMs, toolsPath } from './processes.ts';
 
 const IMAGE = 'busybox:latest';
 const BYTES = 1e9;
@@ -19,11 +19,6 @@ const HELD_BY = ['agent', 'apiserver'];
 const LEAST_SHARE = 0.5;
 /** What a process may grow by while a gigabyte passes: an unbounded buffer takes more. */
 const MOST_GROWTH_MIB = 200;
-
-/** With the kubectl that `up` links beside the kubeconfig, where it has one. */
-function toolsPath(kubeconfig: string): string {
-  return [resolve(dirname(kubeconfig), 'tools'), process.env['PATH'] ?? ''].join(delimiter);
-}
 
 const HEADING = [
   `| 1 GB | speed | CPU of ${SERVICES.join(', ')} (s) | memory of each process before, at most (MiB) |`,

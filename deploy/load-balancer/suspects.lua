@@ -1,10 +1,13 @@
--- Gives no new connections to an API server whose check has lasted for a second or has failed. Those that it has stay until it is
--- marked down: most often it is only slow. Once it answers it gets new ones again. Where none is better, suspects get them as well: on a
--- busy machine all are slow.
+-- Gives no new connections to an API server whose check has lasted for a second or has failed. Once it answers it gets new ones again.
+-- Where none is better, suspects get them as well: on a busy machine all are slow.
+--
+-- Ends the connections of one that is marked down, if it has sent no byte for ten seconds, and another one is up: a failed check alone is
+-- no proof, since this process may be the slow one. Looks are counted, not seconds: while this process does not run, nobody is silent.
 
 local BACKEND = "apiservers"
 local LOOK_EVERY_MS = 200
 local SLOW_AFTER_LOOKS = 5
+local SILENT_AFTER_LOOKS = 50
 
 local GOOD, SLOW, FAILED, DOWN = 1, 2, 3, 4
 
@@ -22,14 +25,29 @@ local function state_of(name, stats)
   return looks[name] > SLOW_AFTER_LOOKS and SLOW or GOOD
 end
 
+-- How many bytes each server has sent, and how many looks in a row have found no more.
+local sent = {}
+
+local function is_silent(name, stats)
+  local bytes = tonumber(stats.bout) or 0
+  local before = sent[name]
+  local looks_in_a_row = before ~= nil and before.bytes == bytes and before.looks + 1 or 0
+  sent[name] = { bytes = bytes, looks = looks_in_a_row }
+  return looks_in_a_row >= SILENT_AFTER_LOOKS
+end
+
 local function look(servers)
   local states = {}
   local best = DOWN
+  local silent = {}
   for name, server in pairs(servers) do
-    states[name] = state_of(name, server:get_stats())
+    local stats = server:get_stats()
+    states[name] = state_of(name, stats)
     best = math.min(best, states[name])
+    silent[name] = is_silent(name, stats) and (tonumber(stats.scur) or 0) > 0
   end
   for name, server in pairs(servers) do
+    if states[name] == DOWN and best ~= DOWN and silent[name] then server:shut_sess() end
     local is_suspect = states[name] ~= DOWN and states[name] > best
     if is_suspect and not server:is_draining() then server:set_drain() end
     if not is_suspect and server:is_draining() then server:set_ready() end

@@ -68,3 +68,59 @@ test('a paused API server gets no new connections, keeps those that it has for a
   );
   for (const agent of agents) agent.destroy();
 });
+
+/** Opens connections to all API servers. */
+async function openKept(): Promise<readonly Agent[]> {
+  const agents = Array.from({ length: KEPT }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  expect(await Promise.all(agents.map(answers))).toEqual(agents.map(() => true));
+  return agents;
+}
+
+async function freeze(id: string): Promise<void> {
+  await freezeContainer((await prepareContainers()).container.getById(id));
+}
+
+const now = async () => (await cluster.docker(['info', '-f', '{{.SystemTime}}'])).split('\n')[0] ?? '';
+const DOWN = /Server apiservers\/\S+ is DOWN(?! \(leaving)/g;
+
+test('API servers that are marked down together keep their connections and get new ones', {
+  timeout: 300_000,
+}, async () => {
+  const agents = await openKept();
+  const all = await cluster.containers('apiserver');
+  const before = await now();
+  for (const { id } of all) await freeze(id);
+  await eventually(
+    'the load balancer marks all of them down',
+    120_000,
+    async () => ((await logged(before)).match(DOWN) ?? []).length >= all.length,
+  );
+  const kept = agents.map((agent) => answers(agent));
+  const fresh = Array.from({ length: KEPT }, () => answers());
+  for (const { id } of all) await cluster.docker(['unpause', id]);
+  expect(await Promise.all([...kept, ...fresh])).toEqual([...kept, ...fresh].map(() => true));
+  for (const agent of agents) agent.destroy();
+  await eventually(
+    'they are up again',
+    60_000,
+    async () => ((await logged(before)).match(/ is UP, reason/g) ?? []).length >= all.length,
+  );
+});
+
+test('the connections of an API server that is down and sends nothing end while another one is up', {
+  timeout: 300_000,
+}, async () => {
+  const agents = await openKept();
+  const [paused, ...others] = await cluster.containers('apiserver');
+  const before = await now();
+  await freeze(paused?.id ?? '');
+  // None hangs.
+  const answered = await Promise.all(agents.map((agent) => answers(agent)));
+  expect(answered).toContain(true);
+  expect(answered).toContain(false);
+  expect(await logged(before)).toMatch(DOWN);
+  expect(others).not.toEqual([]);
+  await cluster.docker(['unpause', paused?.id ?? '']);
+  for (const agent of agents) agent.destroy();
+  await eventually('it is up again', 60_000, async () => (await logged(before)).includes(' is UP, reason'));
+});

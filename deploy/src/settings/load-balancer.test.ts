@@ -11,6 +11,11 @@ function milliseconds(setting: string): number {
   return Number(number) * (unit === 's' ? 1000 : 1);
 }
 
+/** The value of a constant of suspects.lua. */
+function constant(name: string): number {
+  return Number(new RegExp(`local ${name} = (\\d+)`).exec(SUSPECTS)?.[1]);
+}
+
 // HAProxy ends the handshake of a check after the shorter of `timeout connect` and `inter`; `timeout check` is for what follows.
 const handshake = Math.min(milliseconds('timeout connect'), milliseconds('inter'));
 
@@ -28,10 +33,19 @@ test('a paused apiserver is marked down within 16 s', () => {
 
 test('a paused apiserver gets no new connections after 5 s', () => {
   expect(CONFIG).toContain('lua-load /usr/local/etc/haproxy/suspects.lua');
-  const constant = (name: string) => Number(new RegExp(`local ${name} = (\\d+)`).exec(SUSPECTS)?.[1]);
   // The look after those that are allowed, and what is left of the time to it.
   const looks = constant('SLOW_AFTER_LOOKS') + 2;
   expect(milliseconds('inter') + looks * constant('LOOK_EVERY_MS')).toBeLessThanOrEqual(5000);
+});
+
+test('a failed check ends no connection: silence does, and not before it may have failed', () => {
+  for (const config of [CONFIG, read('agents.cfg')]) {
+    expect(config).not.toContain('shutdown-sessions');
+    expect(config).toContain('use_backend unchecked if { nbsrv(apiservers) eq 0 }');
+  }
+  expect(CONFIG).toContain('option contstats');
+  const silence = constant('SILENT_AFTER_LOOKS') * constant('LOOK_EVERY_MS');
+  expect(silence).toBe(10_000);
 });
 
 test('an address that DNS no longer lists stays until its checks have failed', () => {

@@ -5,6 +5,7 @@
  * - `tls-folder`: a source from files that are read again when they change
  * - `reconnecting-client`: a gRPC client whose attempts to connect have a limit
  * - `https-agent`: connections of clients, which are kept and closed before the server closes them
+ * - `live-channel`, `silence`: close connections of gRPC whose peer is silent
  * - `certificate-life`, `requests`: when a certificate is renewed; keys and certificate requests
  *
  * Used by the clients (`packages/client`, `packages/etcd`), the servers (`packages/service`, the apiserver) and the services
@@ -14,5 +15,7 @@ export { type CertificateLife, certificateLife } from './certificate-life.ts';
 export { createRenewalRequest, createRequest, generateKey } from './requests.ts';
 export { ReconnectingClient } from './reconnecting-client.ts';
 export { createHttpsAgent } from './https-agent.ts';
+export { type LiveChannel, liveChannel, type Liveness } from './live-channel.ts';
+export { Silence } from './silence.ts';
 export { openTlsFolder, readTlsFolder, TlsFilesError, type TlsFolder } from './tls-folder.ts';
 export { createCertificateProvider, fixedTls, type TlsMaterial, type TlsSource } from './tls-source.ts';

@@ -1,7 +1,7 @@
 import { connectivityState, Client, experimental } from '@grpc/grpc-js';
 import { StatusError } from '@gantry/objects';
 import { type Clock, errorMessage, type Random, sleep } from '@gantry/base';
-import { createCertificateProvider, ReconnectingClient, type TlsSource } from '@gantry/tls';
+import { createCertificateProvider, liveChannel, type Liveness, ReconnectingClient, type TlsSource } from '@gantry/tls';
 
 /** One server address and its connection, which is reopened when it is lost. */
 export interface Endpoint {
@@ -40,13 +40,12 @@ export interface EndpointsOptions {
 }
 
 /**
- * Keepalive pings detect a frozen server within two seconds, on connections with a call or a watch. Spare connections send no pings: each
- * ping wakes both sides, and the first call detects a frozen server. Most of the time is allowed for the response: timers fire before
- * received data is read, so a longer turn of our own event loop would close a working connection.
+ * Pings detect a frozen server within two seconds of time in which this process runs, on connections with a call or a watch. Spare
+ * connections send no pings: each ping wakes both sides, and the first call detects a frozen server.
  */
+const LIVENESS: Liveness = { pingMs: 600, silenceMs: 2000 };
+
 const CHANNEL_OPTIONS = {
-  'grpc.keepalive_time_ms': 600,
-  'grpc.keepalive_timeout_ms': 1350,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 400,
@@ -169,10 +168,11 @@ export class Endpoints implements Disposable {
 
   #connect(target: string, host: string): ConnectedEndpoint {
     const names = { 'grpc.ssl_target_name_override': host, 'grpc.default_authority': host };
-    const connection = new ReconnectingClient(
-      (options) => new Client(target, this.#credentials, { ...CHANNEL_OPTIONS, ...names, ...options }),
-      this.#options.clock,
-    );
+    const { clock } = this.#options;
+    const connection = new ReconnectingClient((options) => {
+      const live = liveChannel(this.#credentials, LIVENESS, clock);
+      return new Client(target, live.credentials, { ...CHANNEL_OPTIONS, ...names, ...live.options, ...options });
+    }, clock);
     connection.client.getChannel().getConnectivityState(true);
     return new ConnectedEndpoint(target, connection);
   }

@@ -8,7 +8,7 @@ import type {
 } from '@bufbuild/protobuf';
 import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
 import { type Clock, onAbort } from '@gantry/base';
-import { ReconnectingClient, type TlsMaterial } from '@gantry/tls';
+import { liveChannel, type Liveness, ReconnectingClient, type TlsMaterial } from '@gantry/tls';
 import { EtcdError } from '../etcd-error.ts';
 import { fromServiceError } from './service-error.ts';
 
@@ -23,13 +23,13 @@ export interface UnaryOptions {
 export type Stream<I extends DescMessage, O extends DescMessage> = ClientDuplexStream<MessageShape<I>, MessageShape<O>>;
 
 /**
- * Pings detect a frozen member within 3 s while a call or a watch is open. Otherwise no pings are sent: etcd would treat them as an attack
- * and close the connection, whatever its minimum interval. Reconnecting starts at once, with short delays. Message size is not limited,
- * because a range may contain all keys.
+ * Pings detect a frozen member within 3 s, in which this process runs, while a call or a watch is open. Otherwise no pings are sent: etcd
+ * would treat them as an attack and close the connection, whatever its minimum interval.
  */
+const LIVENESS: Liveness = { pingMs: 1500, silenceMs: 3000 };
+
+/** Reconnecting starts at once, with short delays. Message size is not limited, because a range may contain all keys. */
 const CHANNEL_OPTIONS = {
-  'grpc.keepalive_time_ms': 2000,
-  'grpc.keepalive_timeout_ms': 1000,
   'grpc.initial_reconnect_backoff_ms': 50,
   'grpc.min_reconnect_backoff_ms': 50,
   'grpc.max_reconnect_backoff_ms': 1000,
@@ -111,7 +111,10 @@ export class MemberConnection {
 function connect(endpoint: string, tls: TlsMaterial | undefined, clock: Clock): ReconnectingClient {
   const secure = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert);
   const address = endpoint.replace(/^https?:\/\//, '');
-  return new ReconnectingClient((options) => new Client(address, secure, { ...CHANNEL_OPTIONS, ...options }), clock);
+  return new ReconnectingClient((options) => {
+    const live = liveChannel(secure, LIVENESS, clock);
+    return new Client(address, live.credentials, { ...CHANNEL_OPTIONS, ...live.options, ...options });
+  }, clock);
 }
 
 function pathOf({ parent, name }: DescMethodUnary | DescMethodBiDiStreaming): string {

@@ -10,7 +10,9 @@ import {
   WatchRequestSchema,
 } from '@gantry/proto';
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { Activities, systemClock } from '@gantry/base';
+import { connect } from 'node:net';
+import { Activities, type Clock, systemClock } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
 import { Starts } from '../starts.ts';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
@@ -21,14 +23,20 @@ const methods = serviceDefinition(ObjectService);
 
 type Handlers = Readonly<Record<string, GrpcHandler>>;
 
-async function start(handlers: Handlers, descriptor: GrpcService['descriptor'] = ObjectService, starts?: Starts) {
+interface Started {
+  readonly descriptor?: GrpcService['descriptor'];
+  readonly starts?: Starts;
+  readonly clock?: Clock;
+}
+
+async function start(handlers: Handlers, { descriptor = ObjectService, starts, clock = systemClock }: Started = {}) {
   const listening = Promise.withResolvers<number>();
   const server = grpcServer({
     tls: 'insecure',
     address: '127.0.0.1:0',
     services: [{ descriptor, handlers }],
-    clock: systemClock,
-    activities: new Activities(systemClock),
+    clock,
+    activities: new Activities(clock),
     logger: silentLogger,
     ...(starts && { starts }),
     toGrpcError: (error) => ({
@@ -45,6 +53,7 @@ async function start(handlers: Handlers, descriptor: GrpcService['descriptor'] =
   return {
     server,
     client,
+    port,
     [Symbol.asyncDispose]: async () => {
       client.close();
       stop.abort();
@@ -93,7 +102,7 @@ describe('a server whose rounds have no time left', () => {
     const starts = new Starts({ monotonicMs: () => (now += look) }, { ofSource: 2, total: 100, sources: 100 });
     const arrived = Promise.withResolvers<unknown>();
     const handlers = { ...unary(async ({ name }) => reply(name)), ...stream(async function* () {}) };
-    await using server = await start(handlers, ObjectService, starts);
+    await using server = await start(handlers, { starts });
     await get(server.client, 'first').answer;
     look = 20;
     const waiting = ['a', 'b'].map((name) => get(server.client, name).answer);
@@ -104,6 +113,24 @@ describe('a server whose rounds have no time left', () => {
     look = 0;
     expect((await Promise.all(waiting)).map(String)).toEqual(['a', 'b']);
   });
+});
+
+it('a client that sends nothing, though it gets pings, is closed', async () => {
+  const clock = new ManualClock();
+  await using server = await start({}, { clock });
+  const silent = connect(server.port, '127.0.0.1');
+  silent.on('error', () => silent.destroy());
+  // HTTP/2's preface and empty settings.
+  silent.write(
+    Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]),
+  );
+  const closed = once(silent, 'close');
+  await once(silent, 'readable');
+  silent.resume();
+  for (let waited = 0; waited < 13_000; waited += 1000) await clock.advance(1000);
+  expect(silent.destroyed).toBe(false);
+  for (let waited = 0; waited < 4000; waited += 1000) await clock.advance(1000);
+  await closed;
 });
 
 describe('a unary call', () => {

@@ -4,7 +4,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Activities, Clock } from '@gantry/base';
 import { type Source, Starts } from '../starts.ts';
 import { serviceDefinition } from '@gantry/proto';
-import type { TlsSource } from '@gantry/tls';
+import { Silence, type TlsSource } from '@gantry/tls';
 import { Places } from '../connections/places.ts';
 import { whenGreeted } from '../connections/when-greeted.ts';
 import type { Logger } from '../logger.ts';
@@ -13,7 +13,6 @@ import type { GrpcError, GrpcService } from './grpc-service.ts';
 import { Peers } from './peers.ts';
 import { serveCalls } from './serve-calls.ts';
 
-type ConnectionInjector = ReturnType<Server['createConnectionInjector']>;
 type ServerOptions = GrpcServerOptions & { readonly starts: Starts };
 
 /** The address, the services and the identity of a server. */
@@ -39,6 +38,9 @@ export interface GrpcServerOptions {
 
 /** Milliseconds that a connection without a call stays open. */
 const IDLE_MS = 120_000;
+const PING_MS = 10_000;
+/** Milliseconds that a client may send nothing, though it gets pings. */
+const SILENCE_MS = 15_000;
 const HANDSHAKE_MS = 10_000;
 const MAX_STREAMS = 10_000;
 /** Limits of open connections: in total and per address. */
@@ -47,8 +49,9 @@ const CONNECTION_LIMITS = { max: 8000, maxOfAddress: 1000 };
 const SERVER_OPTIONS = {
   'grpc.max_receive_message_length': 32 * 1024 * 1024,
   'grpc.max_send_message_length': -1,
-  'grpc.keepalive_time_ms': 10_000,
-  'grpc.keepalive_timeout_ms': 5000,
+  'grpc.keepalive_time_ms': PING_MS,
+  // `Silence` closes connections of silent clients: the library's timer counts time in which this process does not run.
+  'grpc.keepalive_timeout_ms': 2 ** 31 - 1,
   'grpc.max_connection_idle_ms': IDLE_MS,
   'grpc.max_concurrent_streams': MAX_STREAMS,
   // Turns off records of every call and connection; they are not used.
@@ -67,13 +70,16 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
   for (const service of options.services) {
     server.addService(serviceDefinition(service.descriptor), serveCalls(service, options, stopping.signal, peers));
   }
-  const listener = listenerOf(server, peers, options);
+  const silence = new Silence(options.clock, SILENCE_MS);
+  const listener = listenerOf(server, peers, silence, options);
   return {
     name: 'grpc-server',
     run: async (signal) => {
       const checked = peers.run(signal);
+      silence.start();
       await listen(listener, options, signal);
       await checked;
+      silence.stop();
     },
     drain: () => {
       stopping.abort();
@@ -88,10 +94,15 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
 }
 
 /** Accepts connections within the limits. */
-function listenerOf(server: Server, peers: Peers, { tls, http, starts }: ServerOptions): NetServer {
+function listenerOf(server: Server, peers: Peers, silence: Silence, { tls, http, starts }: ServerOptions): NetServer {
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const secure = tls === 'insecure' ? undefined : tlsListener(tls, { injector, peers, http });
-  const accept = (socket: Socket) => (secure === undefined ? injector.injectConnection(socket) : secure.accept(socket));
+  const inject = (socket: Socket) => {
+    silence.add(socket);
+    socket.once('close', () => silence.remove(socket));
+    injector.injectConnection(socket);
+  };
+  const secure = tls === 'insecure' ? undefined : tlsListener(tls, { inject, peers, http });
+  const accept = (socket: Socket) => (secure === undefined ? inject(socket) : secure.accept(socket));
   const places = new Places(CONNECTION_LIMITS);
   const listener = createServer({ noDelay: true }, (socket: Socket) => {
     const place = places.take(socket.remoteAddress ?? '');
@@ -112,7 +123,7 @@ function listenerOf(server: Server, peers: Peers, { tls, http, starts }: ServerO
 }
 
 interface Protocols {
-  readonly injector: ConnectionInjector;
+  readonly inject: (socket: Socket) => void;
   readonly peers: Peers;
   readonly http: GrpcServerOptions['http'];
 }
@@ -122,7 +133,7 @@ interface TlsListener extends Disposable {
 }
 
 /** Starts TLS on connections. Clients that speak only HTTP/2, such as gRPC clients, must have a certificate of the authority. */
-function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): TlsListener {
+function tlsListener(tls: TlsSource, { inject, peers, http }: Protocols): TlsListener {
   const server = createTlsServer({
     ...tls.current(),
     requestCert: true,
@@ -138,7 +149,7 @@ function tlsListener(tls: TlsSource, { injector, peers, http }: Protocols): TlsL
     socket.on('error', () => socket.destroy());
     if (socket.alpnProtocol !== 'h2' && http !== undefined) http(socket);
     else if (socket.authorized && socket.alpnProtocol === 'h2' && peers.connected(socket)) {
-      injector.injectConnection(socket);
+      inject(socket);
     } else socket.destroy();
   });
   // Node.js closes the connection.

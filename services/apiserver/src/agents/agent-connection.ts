@@ -1,6 +1,13 @@
 import { serviceDefinition, AgentService } from '@gantry/proto';
-import type { TlsSource } from '@gantry/tls';
-import { type Client, type ClientOptions, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
+import { type LiveChannel, liveChannel, type Liveness, type TlsSource } from '@gantry/tls';
+import {
+  type ChannelCredentials,
+  type Client,
+  type ClientOptions,
+  credentials,
+  makeGenericClientConstructor,
+} from '@grpc/grpc-js';
+import type { Clock } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { Backend } from '../http/backend.ts';
 
@@ -18,33 +25,49 @@ const AGENT_METHODS = serviceDefinition(AgentService);
 
 const Constructor = makeGenericClientConstructor(AGENT_METHODS, 'AgentService');
 
+export interface AgentClientOptions {
+  readonly port: number;
+  readonly maxMessageBytes: number;
+}
+
 /** A gRPC client of an agent over mutual TLS. The agent's certificate must have the name of its node. It connects at its first use. */
-export function openAgent(
+export function openAgent(tls: TlsSource, address: AgentAddress, options: AgentClientOptions): Client {
+  return open(address, options, credentialsOf(tls), {});
+}
+
+/** The same for streams: a frozen or unreachable agent is found while a call is open. */
+export function openLiveAgent(
   tls: TlsSource,
-  { node, host }: AgentAddress,
-  options: { readonly port: number; readonly maxMessageBytes: number; readonly channel?: ClientOptions },
-): Client {
+  address: AgentAddress,
+  options: AgentClientOptions & { readonly liveness: Liveness; readonly clock: Clock },
+): { readonly client: Client; readonly live: LiveChannel } {
+  const live = liveChannel(credentialsOf(tls), options.liveness, options.clock);
+  return { client: open(address, options, live.credentials, live.options), live };
+}
+
+function credentialsOf(tls: TlsSource): ChannelCredentials {
   const { ca, key, cert } = tls.current();
-  const address = host.includes(':') ? `[${host}]:${options.port}` : `${host}:${options.port}`;
-  return new Constructor(address, credentials.createSsl(ca, key, cert), {
+  return credentials.createSsl(ca, key, cert);
+}
+
+function open(
+  { node, host }: AgentAddress,
+  { port, maxMessageBytes }: AgentClientOptions,
+  credentialsOfClient: ChannelCredentials,
+  channel: ClientOptions,
+): Client {
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Constructor(address, credentialsOfClient, {
     'grpc.ssl_target_name_override': node,
     'grpc.default_authority': node,
-    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.enable_retries': 0,
-    ...options.channel,
+    ...channel,
   });
 }
 
-/** Interval of pings on an idle connection, and the timeout of their responses. */
-export interface Keepalive {
-  readonly everyMs: number;
-  readonly patienceMs: number;
-}
-
-/** The options of a channel that finds a frozen or unreachable agent. */
-export function keepaliveOptions({ everyMs, patienceMs }: Keepalive): ClientOptions {
-  return { 'grpc.keepalive_time_ms': everyMs, 'grpc.keepalive_timeout_ms': patienceMs };
-}
+/** Without pings, streams of a frozen or unreachable agent would last forever. */
+export const STREAM_LIVENESS: Liveness = { pingMs: 10_000, silenceMs: 15_000 };
 
 /** The HTTPS endpoints of an agent, over mutual TLS. */
 export function agentBackend(tls: TlsSource, { node, host }: AgentAddress, port: number): Backend {

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type Clock, onAbort } from '@gantry/base';
 import { type StreamStart, StreamStartSchema, type StreamTicket } from '@gantry/proto';
-import type { TlsSource } from '@gantry/tls';
+import type { Liveness, TlsSource } from '@gantry/tls';
 import { type Client, type ClientReadableStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import type { Backend } from '../http/backend.ts';
 import {
@@ -9,9 +9,8 @@ import {
   type AgentAddress,
   agentBackend,
   agentConnected,
-  type Keepalive,
-  keepaliveOptions,
-  openAgent,
+  openLiveAgent,
+  STREAM_LIVENESS,
 } from './agent-connection.ts';
 
 /** A stream on an agent, for one request. Disposal makes the agent end it. */
@@ -21,6 +20,8 @@ export interface OpenStream extends Disposable {
   readonly path: string;
   /** Aborted when the agent is gone or does not respond, but not when the agent has ended the stream. */
   readonly lost: AbortSignal;
+  /** To be called when bytes of the stream arrive: the agent lives then, even if it answers no ping. */
+  heard(): void;
 }
 
 /** Opens streams on agents. */
@@ -43,20 +44,19 @@ type StreamClient = Client & {
 const CONNECT_MS = 5000;
 /** Maximum size of a message of the agent. */
 const MAX_MESSAGE_BYTES = 4096;
-/** Without pings, streams of a frozen or unreachable agent would last forever. */
-const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
 
 /** Opens streams over mutual TLS. The certificate of an agent must have the name of its node. */
 export function createAgentStreams(
   tls: TlsSource,
   clock: Clock,
   port: number = AGENT_PORT,
-  keepalive: Keepalive = KEEPALIVE,
+  liveness: Liveness = STREAM_LIVENESS,
 ): AgentStreams {
   return {
     open: async (agent, start, signal) => {
-      const options = { port, maxMessageBytes: MAX_MESSAGE_BYTES, channel: keepaliveOptions(keepalive) };
-      const client = openAgent(tls, agent, options) as StreamClient;
+      const options = { port, maxMessageBytes: MAX_MESSAGE_BYTES, liveness, clock };
+      const { client: opened, live } = openLiveAgent(tls, agent, options);
+      const client = opened as StreamClient;
       try {
         await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
         const call = client.openStream(create(StreamStartSchema, start), new Metadata());
@@ -66,7 +66,9 @@ export function createAgentStreams(
           call.cancel();
           client.close();
         };
-        return { backend: agentBackend(tls, agent, port), path: `/streams/${ticket}`, lost, [Symbol.dispose]: dispose };
+        const backend = agentBackend(tls, agent, port);
+        const heard = () => live.heard();
+        return { backend, path: `/streams/${ticket}`, lost, heard, [Symbol.dispose]: dispose };
       } catch (error) {
         client.close();
         throw error;

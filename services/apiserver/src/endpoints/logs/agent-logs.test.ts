@@ -53,7 +53,7 @@ beforeAll(async () => {
   const { client, port } = server;
   logs = createAgentLogs(fixedTls(client), systemClock, port);
   relay = await startRelay(port);
-  throughRelay = createAgentLogs(fixedTls(client), systemClock, relay.port, { everyMs: 50, patienceMs: 2000 });
+  throughRelay = createAgentLogs(fixedTls(client), systemClock, relay.port, { pingMs: 50, silenceMs: 2000 });
 });
 
 afterAll(async () => {

@@ -1,16 +1,15 @@
 import { type Clock, onAbort } from '@gantry/base';
 import { create, type Message } from '@bufbuild/protobuf';
 import { type ContainerLogsRequest, ContainerLogsRequestSchema, type LogChunk } from '@gantry/proto';
-import type { TlsSource } from '@gantry/tls';
+import type { Liveness, TlsSource } from '@gantry/tls';
 import { type Client, type ClientReadableStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { type Status, StatusError } from '@gantry/objects';
 import {
   AGENT_PORT,
   type AgentAddress,
   agentConnected,
-  openAgent,
-  type Keepalive,
-  keepaliveOptions,
+  openLiveAgent,
+  STREAM_LIVENESS,
 } from '../../agents/agent-connection.ts';
 
 /** Reads logs from agents. */
@@ -30,8 +29,6 @@ const CONNECT_MS = 5000;
 const MAX_MESSAGE_BYTES = 2 ** 20;
 /** More than an engine keeps of one container's log, which is five files of 10 MB. A followed log has no limit. */
 const MAX_LOG_BYTES = 64 * 2 ** 20;
-/** Without pings, a client that follows a log would wait forever for a frozen or unreachable agent. */
-const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
 
 type StreamClient = Client & {
   containerLogs(request: ContainerLogsRequest, metadata: Metadata): ClientReadableStream<LogChunk>;
@@ -42,12 +39,12 @@ export function createAgentLogs(
   tls: TlsSource,
   clock: Clock,
   port: number = AGENT_PORT,
-  keepalive: Keepalive = KEEPALIVE,
+  liveness: Liveness = STREAM_LIVENESS,
 ): AgentLogs {
   return {
     read: async function* (agent, request, signal) {
-      const channel = keepaliveOptions(keepalive);
-      const client = openAgent(tls, agent, { port, maxMessageBytes: MAX_MESSAGE_BYTES, channel }) as StreamClient;
+      const options = { port, maxMessageBytes: MAX_MESSAGE_BYTES, liveness, clock };
+      const client = openLiveAgent(tls, agent, options).client as StreamClient;
       try {
         await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
         const call = client.containerLogs(create(ContainerLogsRequestSchema, request), new Metadata());

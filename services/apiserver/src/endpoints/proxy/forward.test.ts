@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { offerUpgrade } from '@gantry/streams';
 import type { Exchange } from '../../http/exchange.ts';
 import { forward, UnreachableError } from './forward.ts';
 
@@ -82,6 +84,38 @@ it('leaves a backend that changes the protocol unasked: errors of such a connect
   if (socket?.closed === false) await new Promise((closed) => socket.once('close', closed));
   client.destroy();
   for (const server of [hostile, asking]) server.close();
+});
+
+it('says of a switched connection when bytes of the backend arrive', async () => {
+  const far: net.Socket[] = [];
+  const switching = http.createServer();
+  switching.on('upgrade', (_, socket: net.Socket) => {
+    far.push(socket);
+    socket.write('HTTP/1.1 101 Go\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+  });
+  let received = 0;
+  const asking = http.createServer();
+  asking.on('upgrade', (req, socket: net.Socket, head) => {
+    const to = { scheme: 'http', host: '127.0.0.1', port: (switching.address() as AddressInfo).port } as const;
+    const exchange = exchangeOf(req, offerUpgrade(req, socket, head));
+    const onReceived = () => void (received += 1);
+    forward(exchange, { backend: to, target: '/', prefix: '', headers: {}, onReceived }).catch(() => socket.destroy());
+  });
+  for (const server of [switching, asking]) {
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  }
+  const client = net.connect((asking.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
+  client.write('GET / HTTP/1.1\r\nHost: f\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+  const said = async (text: string) => {
+    for (let got = ''; !got.includes(text); ) got += (await once(client, 'data'))[0] as string;
+  };
+  await said('101');
+  expect(received).toBe(0);
+  far[0]?.write('a line');
+  await said('a line');
+  expect(received).toBe(1);
+  client.destroy();
+  for (const server of [switching, asking]) server.close();
 });
 
 describe('a request that is sent on', () => {

@@ -27,6 +27,8 @@ export interface Forwarding {
   readonly redirects?: 'refused';
   /** Called when client and backend have switched the protocol. */
   readonly onSwitched?: () => void;
+  /** Called when bytes of the backend arrive after that. */
+  readonly onReceived?: () => void;
   /** Closes both connections after a protocol switch. Defaults to the signal of the request. */
   readonly cut?: AbortSignal;
 }
@@ -220,7 +222,7 @@ async function join(
   { res, signal }: Exchange,
   { socket: client, head }: Upgrade,
   { response, socket: server, head: first }: Extract<Reply, { kind: 'switched' }>,
-  { onSwitched, cut = signal }: Forwarding,
+  { onSwitched, onReceived, cut = signal }: Forwarding,
 ): Promise<void> {
   const lines = [`HTTP/1.1 101 ${response.statusMessage ?? 'Switching Protocols'}`];
   for (let i = 0; i + 1 < response.rawHeaders.length; i += 2) {
@@ -233,6 +235,7 @@ async function join(
   if (head.length > 0) client.unshift(head);
   onSwitched?.();
   const ended = [finished(client), finished(server)];
+  if (onReceived !== undefined) server.on('data', onReceived);
   copy(client, server);
   copy(server, client);
   try {

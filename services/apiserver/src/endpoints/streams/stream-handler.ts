@@ -126,6 +126,7 @@ async function pass(exchange: AuthenticatedExchange, opened: OpenStream, clock: 
         exchange.audit.started(101);
         exchange.begun();
       },
+      onReceived: () => stream.heard(),
       cut: AbortSignal.any([stream.lost, cut.signal]),
     });
   } finally {
