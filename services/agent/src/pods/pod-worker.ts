@@ -6,6 +6,7 @@ import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { ContainerState } from '../runtime/containers.ts';
+import { engineIdOf } from '../runtime/labels.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
@@ -109,6 +110,7 @@ export class PodWorker extends PodSteps {
     this.memory.remains = evictions.isReclaimed(this.uid) ? 'reclaimed' : 'kept';
     this.memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
     if (pod !== undefined) this.#noteRestartOfAll(pod, state?.containers ?? []);
+    if (pod !== undefined) this.#takeOverFindings(pod, state?.containers ?? []);
     const plan = computePodActions(pod, state, this.memory, clock.now());
     this.goal = plan.goal;
     if (plan.goal === 'end' && state?.containers.some((container) => container.state === 'running') !== true)
@@ -165,13 +167,26 @@ export class PodWorker extends PodSteps {
     return actions.filter((action) => action.kind !== 'release' || !isReleased);
   }
 
+  /** The containers that a former agent has probed are as started and ready as its last report says. */
+  #takeOverFindings({ status }: Pod, containers: readonly ContainerState[]): void {
+    const { probes } = this.memory;
+    const reported = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+    for (const { name, id, state } of containers) {
+      if (state !== 'running' || probes.get(name)?.containerId === id) continue;
+      const { started = false, ready = false } = reported.find((one) => engineIdOf(one) === id) ?? {};
+      probes.set(name, { containerId: id, started, ready });
+    }
+  }
+
   #syncProbes(pod: Pod | undefined, state: PodState | undefined, signal: AbortSignal): void {
     const targets = (pod === undefined ? [] : allContainersOf(pod)).flatMap(({ container }): ProbedContainer[] => {
       if (pod === undefined) return [];
       const running = state?.containers.find((candidate) => candidate.name === container.name);
       if (running?.state !== 'running') return [];
       const startedAt = running.startedAt ?? running.createdAt;
-      return [{ container, containerId: running.id, startedAt, ...networkOf(pod, state, this.#services.facts) }];
+      const known = this.memory.probes.get(container.name);
+      const network = networkOf(pod, state, this.#services.facts);
+      return [{ container, containerId: running.id, startedAt, known, ...network }];
     });
     this.#probes.sync(targets, this.goal === 'run' ? 'running' : 'ending', signal);
     if (this.goal !== 'run' && targets.length === 0) this.#observers.probes.metrics.forget(this.uid);

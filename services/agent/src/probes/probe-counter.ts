@@ -38,6 +38,15 @@ export interface ProbeFindings extends ProbeJudgement {
   readonly containerId: string;
 }
 
+/**
+ * The counts with which the probes of a container begin of which something is known: a former agent has reported it. What had passed has
+ * passed (KEP-4781).
+ */
+export function knownCounts({ started, ready }: ProbeJudgement): Record<ProbeKind, ProbeCount> {
+  const passed: ProbeCount = { result: 'passing', streak: 1, last: 'success' };
+  return { startup: started ? passed : NO_COUNT, readiness: ready ? passed : NO_COUNT, liveness: NO_COUNT };
+}
+
 /** Judges a container by its probes. Without a startup or readiness probe, it counts as started or ready. */
 export function judgeProbes(container: Container, counts: ProbeCounts): ProbeJudgement {
   const started = container.startupProbe === undefined || counts.startup.result === 'passing';

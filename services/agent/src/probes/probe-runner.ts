@@ -5,9 +5,10 @@ import { performProbe } from './perform-probe.ts';
 import {
   countProbe,
   judgeProbes,
-  NO_COUNT,
+  knownCounts,
   type ProbeCount,
   type ProbeFindings,
+  type ProbeJudgement,
   type ProbeKind,
   runsNow,
 } from './probe-counter.ts';
@@ -19,6 +20,8 @@ import type { TimerWheel } from './timer-wheel.ts';
 /** A running container to probe. */
 export interface ProbedContainer extends ProbeTarget {
   readonly startedAt: Instant;
+  /** What is known of this container before its first probe here; nothing when absent. */
+  readonly known?: ProbeJudgement;
 }
 
 /** The outcome of a probe and its duration. */
@@ -98,7 +101,7 @@ export class ProbeRunner {
       containerId,
       abort,
       ending,
-      counts: { startup: NO_COUNT, readiness: NO_COUNT, liveness: NO_COUNT },
+      counts: knownCounts(target.known ?? { started: false, ready: false }),
       reported: '',
     };
     this.#probed.set(container.name, probed);
