@@ -1,10 +1,12 @@
+import { addAbortSignal } from 'node:stream';
 import type Docker from 'dockerode';
 import { type Clock, errorMessage, sleep } from '@gantry/base';
 import type { ExecResult } from '../runtime/containers.ts';
 import type { ProcessOutput, StreamOptions, TerminalSize } from '../runtime/streams.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
-import { DETACH_KEYS, DETACH_KEYS_TOLD, hijack } from './hijack.ts';
+import type { EngineSocket } from './engine-socket.ts';
+import { DETACH_KEYS, DETACH_KEYS_TOLD, EngineRefusal, hijack } from './hijack.ts';
 import { joinStreams } from './join-streams.ts';
 import { killTree } from './kill-tree.ts';
 
@@ -12,8 +14,10 @@ import { killTree } from './kill-tree.ts';
 const MAX_OUTPUT_BYTES = 10 * 1024;
 /** The interval of asking the engine for the end of a command whose output has ended: the first, and the longest. */
 const END_POLL_MS = { first: 10, most: 1000 };
-/** How long to wait for a command that was abandoned while it started. If it has not begun by then, it never will. */
-const BEGIN_POLL = { everyMs: 100, times: 50 };
+/** How long to wait until an abandoned command begins, by the engine's answer to its start. If it has not begun by then, it never will. */
+const BEGIN_MS = { perhaps: 10_000, yes: 120_000 };
+/** How often to try to kill a command that cannot be killed, or about which the engine gives no answer. */
+const MAX_FAILURES = 10;
 
 const OUTPUTS: StreamOptions = { stdout: true, stderr: true, terminal: 'none' };
 
@@ -58,26 +62,26 @@ export class DockerExecs {
     signal: AbortSignal,
   ): AsyncIterable<ProcessOutput> {
     let exec: Docker.Exec | undefined;
-    let state: 'created' | 'started' | 'ended' = 'created';
+    let started: 'no' | 'perhaps' | 'yes' = 'no';
     try {
       exec = await this.#create(containerId, command, options, signal);
       const { id } = exec;
-      const body = { Detach: false, Tty: options.terminal === 'tty' };
-      const socket = await this.#calls.open(signal, (docker, abort) =>
-        hijack(docker, { path: `/exec/${id}/start`, body, abort }),
-      );
-      state = 'started';
+      started = 'perhaps';
+      const socket = await this.#start(id, options);
+      started = 'yes';
+      addAbortSignal(signal, socket);
       const resize = ({ width: w, height: h }: TerminalSize) =>
         this.#calls.read(signal, (docker, abortSignal) => docker.getExec(id).resize({ w, h, abortSignal }));
       yield* joinStreams(socket, { ...options, resize, clock: this.#clock });
       signal.throwIfAborted();
       const exitCode = await this.#end(id, signal);
-      state = 'ended';
+      started = 'no';
       yield { kind: 'exit', exitCode };
     } catch (error) {
+      if (error instanceof EngineRefusal) started = 'no';
       throw signal.aborted ? signal.reason : fromDocker(error, 'Runtime');
     } finally {
-      if (exec !== undefined && state !== 'ended') await this.#kill(exec.id, containerId, state);
+      if (exec !== undefined && started !== 'no') await this.#kill(exec.id, containerId, started);
       if (exec !== undefined) this.#own.delete(exec.id);
     }
   }
@@ -90,8 +94,8 @@ export class DockerExecs {
       );
       for (const id of ids ?? []) {
         if (this.#own.has(id)) continue;
-        const { DetachKeys: keys } = await this.#inspect(id, signal);
-        if (keys === DETACH_KEYS_TOLD) await this.#kill(id, containerId, 'started');
+        const { DetachKeys: keys, Running: running } = await this.#inspect(id, signal);
+        if (keys === DETACH_KEYS_TOLD && running) await this.#kill(id, containerId, 'yes');
       }
     } catch (error) {
       throw signal.aborted ? signal.reason : fromDocker(error, 'Runtime');
@@ -119,6 +123,17 @@ export class DockerExecs {
     return exec;
   }
 
+  /**
+   * Starts a command and returns its connection. Waits for the engine's answer even if the client leaves meanwhile: only then is it known
+   * whether there is a process to kill. The engine answers before the process begins.
+   */
+  #start(id: string, { terminal }: StreamOptions): Promise<EngineSocket> {
+    const body = { Detach: false, Tty: terminal === 'tty' };
+    return this.#calls.open(new AbortController().signal, (docker, abort) =>
+      hijack(docker, { path: `/exec/${id}/start`, body, abort }),
+    );
+  }
+
   #inspect(id: string, signal: AbortSignal): Promise<ExecState> {
     return this.#calls.read(signal, (docker, abortSignal) => docker.getExec(id).inspect({ abortSignal }));
   }
@@ -133,25 +148,30 @@ export class DockerExecs {
   }
 
   /**
-   * Kills the process of an abandoned command, since the engine leaves it running. The engine reports its id in the host's process
-   * namespace.
+   * Kills the process of an abandoned command, since the engine leaves it running, and waits for its end. The process may not have begun yet.
+   * The engine reports its id in the host's process namespace.
    */
-  async #kill(id: string, containerId: string, state: 'created' | 'started'): Promise<void> {
+  async #kill(id: string, containerId: string, started: 'perhaps' | 'yes'): Promise<void> {
     const { signal } = new AbortController();
-    try {
-      for (let asked = 0; asked < BEGIN_POLL.times; asked++) {
+    let problem: unknown = 'its process is not found';
+    let failures = 0;
+    let waitedMs = 0;
+    for (let delayMs = END_POLL_MS.first; failures < MAX_FAILURES; delayMs = Math.min(2 * delayMs, END_POLL_MS.most)) {
+      try {
         const { Running: running, Pid: pid, ExitCode: exitCode } = await this.#inspect(id, signal);
-        if (running && pid > 0) {
-          await killTree(pid, containerId);
-          return;
-        }
-        if (state === 'started' || exitCode !== null) return;
-        await sleep(this.#clock, BEGIN_POLL.everyMs, signal);
+        const hasBegun = running && pid > 0;
+        if (!running && exitCode !== null) return;
+        if (!running && waitedMs >= BEGIN_MS[started]) return;
+        failures = !hasBegun || (await killTree(pid, containerId)) === 'killed' ? 0 : failures + 1;
+      } catch (error) {
+        // The engine forgets a command when its container is removed, which ends the command.
+        if (describeDockerError(error).status === 404) return;
+        problem = error;
+        failures++;
       }
-    } catch (error) {
-      // The engine forgets a command when its container is removed, which ends the command.
-      if (describeDockerError(error).status === 404) return;
-      this.#warn(`a command of container ${containerId} may run on: ${errorMessage(error)}`);
+      await sleep(this.#clock, delayMs, signal);
+      waitedMs += delayMs;
     }
+    this.#warn(`a command of container ${containerId} may run on: ${errorMessage(problem)}`);
   }
 }

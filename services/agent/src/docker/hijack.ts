@@ -16,7 +16,7 @@ export const DETACH_KEYS = 'ctrl-@,ctrl-_,ctrl-@,ctrl-^,ctrl-@,ctrl-],ctrl-@,ctr
 export const DETACH_KEYS_TOLD = Buffer.from([0, 31, 0, 30, 0, 29, 0, 31]).toString('base64');
 
 /** A refused request, in the form of the client library's errors. */
-class EngineRefusal extends Error {
+export class EngineRefusal extends Error {
   override readonly name = 'EngineRefusal';
   readonly statusCode: number;
   readonly json: unknown;

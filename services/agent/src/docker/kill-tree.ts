@@ -9,16 +9,19 @@ const BATCH = 64;
 
 /**
  * Kills a process, its descendants and its session. Kills only processes whose control group contains `containerId`: `pid` may refer to
- * another process, because it comes from another namespace or was reused.
+ * another process, because it comes from another namespace or was reused. 'absent' if there was none.
  */
-export async function killTree(pid: number, containerId: string): Promise<void> {
+export async function killTree(pid: number, containerId: string): Promise<'killed' | 'absent'> {
+  let found: 'killed' | 'absent' = 'absent';
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const tree = processTree(await readProcesses(), pid);
     const groups = await readAll(tree.map((member) => `/proc/${member}/cgroup`));
     const left = tree.filter((_, index) => groups[index]?.includes(containerId) === true);
-    if (left.length === 0) return;
+    if (left.length === 0) break;
     for (const member of left) kill(member);
+    found = 'killed';
   }
+  return found;
 }
 
 async function readProcesses(): Promise<readonly ProcessEntry[]> {

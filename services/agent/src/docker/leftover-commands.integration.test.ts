@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '@gantry/base';
+import { systemClock, untilAborted } from '@gantry/base';
 import Docker from 'dockerode';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connectDocker } from './docker-runtime.ts';
@@ -61,4 +61,25 @@ it('an agent kills what an earlier one has left running in a container, and noth
   expect(await shown()).toEqual(['sleep 4332', 'sleep 4333']);
   await own?.return?.();
   await eventually(async () => (await shown()).length === 1);
+});
+
+it('a command whose client leaves while it starts does not stay', async () => {
+  const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent);
+  const runs = Array.from({ length: 24 }, async (_, index) => {
+    const client = new AbortController();
+    // Read when the engine has answered.
+    const stdin = (async function* () {
+      setTimeout(() => client.abort(new Error('left')), index * 10);
+      await untilAborted(new AbortController().signal);
+      yield Buffer.alloc(0);
+    })();
+    const outputs = runtime.streams.execStream(container.id, ['sleep', '4334'], { ...PLAIN, stdin }, client.signal);
+    await expect(outputs[Symbol.asyncIterator]().next()).rejects.toThrow('left');
+  });
+  await Promise.all(runs);
+  // The engine may start what it was asked to start, after this agent has given up.
+  for (let looked = 0; looked < 20; looked++) {
+    expect((await processes()).filter((line) => line.startsWith('sleep 4334'))).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 });
