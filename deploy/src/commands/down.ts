@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { errorMessage, systemClock } from '@gantry/base';
 import { kubeconfigOf } from '../cluster/api.ts';
 import { openProject } from '../cluster/compose.ts';
+import { forgetConfiguration } from '../cluster/load-balancers.ts';
 import { removePodLeftovers } from '../cluster/pod-leftovers.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress } from '../machine/progress.ts';
@@ -46,6 +47,7 @@ await runCommand(async () => {
   if (data === 'remove') {
     rmSync(kubeconfigOf(config), { force: true });
     if (isSettingsLink(config)) rmSync(join(config.root, '.env'));
+    forgetConfiguration(config);
     if (existsSync(join(config.home, 'env'))) rmSync(join(config.home, 'env'));
   }
   return 0;

@@ -6,6 +6,7 @@ import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes, wantedNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
+import { loadConfiguration, runningBalancers } from '../cluster/load-balancers.ts';
 import { applySample } from '../cluster/sample.ts';
 import { ensureServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
@@ -54,10 +55,14 @@ await runCommand(async () => {
 
   const project = openProject(config, settings.clusterId, shell);
   const before = await project.containers();
+  const balancers = await runningBalancers(shell, settings.clusterId);
   const counts = countsOf(before);
   await progress.step('containers', async (note) => {
     await project.up(counts, (line) => note(line.trim()));
     const after = await project.containers();
+    const running = await runningBalancers(shell, settings.clusterId);
+    const kept = balancers.filter((id) => running.includes(id));
+    if (await loadConfiguration(config, shell, kept)) note('the load balancer reads its configuration');
     await removeReplacedImages(shell, before, after);
     note(`${after.filter((container) => container.state === 'running').length} running`);
   });

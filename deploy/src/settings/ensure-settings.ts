@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { settingsFileOf } from '../cluster/compose.ts';
@@ -74,16 +73,10 @@ export function storeSettings(
 ): void {
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
-  const loadBalancer = createHash('sha256');
-  for (const name of ['haproxy.cfg', 'suspects.lua']) {
-    loadBalancer.update(readFileSync(join(config.root, 'deploy/load-balancer', name)));
-  }
   const text = formatSettings(settings, {
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,
-    // A hash, so that Compose recreates the load balancer when its mounted configuration changes.
-    GANTRY_LOAD_BALANCER_CONFIG: loadBalancer.digest('hex').slice(0, 12),
   });
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
   const link = join(config.root, '.env');
