@@ -1,8 +1,9 @@
-import { chmod, lstat, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { giveToGroup } from './file-owner.ts';
+import { makeNested, removeNested } from './testing/nested-folders.ts';
 
 const { signal } = new AbortController();
 /** Only root can give files to a group that it is not a member of. */
@@ -20,7 +21,7 @@ describe('a volume that is given to a group', () => {
     await writeFile(join(base, 'outside'), '', { mode: 0o600 });
     await symlink(join(base, 'outside'), join(volume, 'link'));
   });
-  afterEach(() => rm(base, { recursive: true }));
+  afterEach(() => removeNested(base));
 
   const shown = async (path: string) => {
     const { gid, mode } = await stat(path);
@@ -68,10 +69,13 @@ describe('a volume that is given to a group', () => {
     expect(await shown(join(volume, 'folder/file'))).toBe(`${group} 660`);
   });
 
-  it('is refused where it is nested so deeply that it would keep too many folders open', async () => {
-    await mkdir(join(volume, Array.from({ length: 130 }, () => 'd').join('/')), { recursive: true });
-    await expect(giveToGroup(volume, { group, access: 'read-only' }, 'always', signal)).rejects.toThrow(
-      'levels of folders',
-    );
+  it('is given as a whole, however deep its folders are and whatever bytes its names have', async () => {
+    const file = Buffer.concat([Buffer.from(`${volume}/folder/`), Buffer.from([0xff])]);
+    await writeFile(file, '', { mode: 0o600 });
+    await using deepest = await makeNested(volume, 300);
+    await giveToGroup(volume, { group, access: 'read-write' }, 'always', signal);
+    expect((await stat(file)).gid).toBe(group);
+    expect((await deepest.stat()).mode & 0o7777).toBe(0o2775);
+    expect((await deepest.stat()).gid).toBe(group);
   });
 });

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, mkdtemp, open, rm, symlink, writeFile, readdir, readlink } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, open, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, basename } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { treeUsage, usageOf, openChildren } from './tree-usage.ts';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeNested, removeNested } from './testing/nested-folders.ts';
+import { treeUsage, usageOf } from './tree-usage.ts';
 
 const { signal } = new AbortController();
 
@@ -19,7 +20,7 @@ describe('the size of a volume', () => {
     await writeFile(join(base, 'outside'), Buffer.alloc(1_000_000));
     await symlink(base, join(volume, 'link'));
   });
-  afterEach(() => rm(base, { recursive: true }));
+  afterEach(() => removeNested(base));
 
   it('is what du says of it: without what links name, and each file once', async () => {
     const du = Number(execFileSync('du', ['-sk', volume], { encoding: 'utf8' }).split('\t')[0]) * 1024;
@@ -40,6 +41,27 @@ describe('the size of a volume', () => {
     expect((await treeUsage(volume, signal)).inodes).toBe(4 + 20 + 10);
   });
 
+  it('counts what has a name that is no text', async () => {
+    const name = Buffer.from([0x66, 0xff, 0xfe]);
+    const before = await treeUsage(volume, signal);
+    await writeFile(Buffer.concat([Buffer.from(`${volume}/`), name]), Buffer.alloc(500_000));
+    const folder = Buffer.concat([Buffer.from(`${volume}/folder/`), name]);
+    await mkdir(folder);
+    await writeFile(Buffer.concat([folder, Buffer.from('/below')]), Buffer.alloc(500_000));
+    const { bytes, inodes } = await treeUsage(volume, signal);
+    expect(bytes - before.bytes).toBeGreaterThanOrEqual(1_000_000);
+    expect(inodes - before.inodes).toBe(3);
+  });
+
+  it('counts what lies below more folders than a path can name', async () => {
+    const before = await treeUsage(volume, signal);
+    await using deepest = await makeNested(volume, 2_100);
+    await writeFile(`/proc/self/fd/${deepest.fd}/file`, Buffer.alloc(1_000_000));
+    const { bytes, inodes } = await treeUsage(volume, signal);
+    expect(bytes - before.bytes).toBeGreaterThanOrEqual(1_000_000);
+    expect(inodes - before.inodes).toBe(2_101);
+  });
+
   it('counts nothing of another file system', async () => {
     await using root = await open('/');
     const { inodes } = await usageOf(
@@ -53,12 +75,11 @@ describe('the size of a volume', () => {
     for (let made = 0; made < 50; made++) await writeFile(join(volume, 'folder', `empty-${made}`), '');
     const until = new AbortController();
     await using root = await open(volume);
-    let stats = 0;
     const counted = await usageOf(
       {
         fd: root.fd,
         stat: () => {
-          if (++stats === 2) until.abort();
+          until.abort();
           return root.stat();
         },
       },
@@ -66,56 +87,4 @@ describe('the size of a volume', () => {
     );
     expect(counted.inodes).toBe(1);
   });
-});
-
-async function folderOf(count: number) {
-  const path = await mkdtemp(join(tmpdir(), 'gantry-children-'));
-  onTestFinished(() => rm(path, { recursive: true }));
-  await Promise.all(Array.from({ length: count }, (_, i) => writeFile(join(path, `file-${i}`), '')));
-  return path;
-}
-
-/** Returns this process's descriptors that refer into a folder. */
-async function descriptorsIn(path: string): Promise<number> {
-  const links = await Promise.all(
-    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
-  );
-  return links.filter((link) => link.startsWith(path)).length;
-}
-
-it('opens each entry of a folder by its name only, links included', async () => {
-  const path = await folderOf(100);
-  await symlink('/etc/passwd', join(path, 'link'));
-  await using folder = await open(path);
-  const found: string[] = [];
-  for await (const child of openChildren(folder)) {
-    const stats = await child.handle.stat();
-    found.push(`${basename(child.path)} ${stats.isSymbolicLink() ? 'link' : 'file'}`);
-  }
-  expect(found.toSorted()).toEqual(
-    [...Array.from({ length: 100 }, (_, i) => `file-${i} file`), 'link link'].toSorted(),
-  );
-});
-
-it('has one entry open at a time, and none when the caller stops', async () => {
-  const path = await folderOf(100);
-  await using folder = await open(path);
-  let taken = 0;
-  for await (const child of openChildren(folder)) {
-    // The folder, its listing and the entry.
-    expect(await descriptorsIn(path)).toBe(3);
-    expect(child.handle.fd).toBeGreaterThan(0);
-    if (++taken === 10) break;
-  }
-  expect(await descriptorsIn(path)).toBe(1);
-});
-
-it('is empty when the folder was removed meanwhile', async () => {
-  const path = await folderOf(3);
-  await using folder = await open(path);
-  await rm(path, { recursive: true });
-  await mkdir(path);
-  const found: string[] = [];
-  for await (const child of openChildren(folder)) found.push(child.path);
-  expect(found).toEqual([]);
 });
