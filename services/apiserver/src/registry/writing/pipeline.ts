@@ -96,7 +96,8 @@ async function attempt<Sent>(
   draft.prepare();
   await draft.validate();
   await admission.validate(judged, lookups);
-  const recount = await recountConditions(deps, decoded, stored, draft.object);
+  const recounting = recountConditions(deps, decoded, stored, draft.object);
+  const recount = recounting instanceof Promise ? await recounting : recounting;
   return claimAndCommit(parts, decoded, { draft, lookups, conditions: [...judged.conditions, ...recount] });
 }
 

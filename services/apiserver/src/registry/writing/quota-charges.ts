@@ -56,12 +56,13 @@ export function createQuotaCharges(committer: Committer, store: ObjectStore): Qu
  * - Objects that were stored before the mark are counted here, when the cache has reached the mark.
  * - A charge after the mark changes the quota, so that the leader's write fails with a conflict.
  */
-export async function recountConditions(
-  { store, cache, resourceRegistry, clock }: RegistryDependencies,
-  { context, target, options, fence }: Write<unknown>,
+export function recountConditions(
+  dependencies: RegistryDependencies,
+  write: Write<unknown>,
   stored: StoredState | undefined,
   object: KubeObject,
-): Promise<readonly Unchanged[]> {
+): readonly Unchanged[] | Promise<readonly Unchanged[]> {
+  const { target, options, fence } = write;
   const { group, resource } = target.definition;
   const isStatus =
     group === RESOURCE_QUOTAS.group && resource === RESOURCE_QUOTAS.resource && target.subresource === 'status';
@@ -69,11 +70,20 @@ export async function recountConditions(
   const quota = object as ResourceQuota;
   const [before, used] = [(stored.object as ResourceQuota).status?.used ?? {}, quota.status?.used ?? {}];
   const lowered = Object.keys(used).filter((name) => compareAmounts(used[name] ?? '0', before[name] ?? '0') < 0);
-  if (lowered.length === 0) return [];
-  const key = recountKey(object.metadata);
+  // Almost all writes: they do not wait.
+  return lowered.length === 0 ? [] : recount(dependencies, write, { quota, lowered });
+}
+
+async function recount(
+  { store, cache, resourceRegistry, clock }: RegistryDependencies,
+  { context, target }: Write<unknown>,
+  { quota, lowered }: { readonly quota: ResourceQuota; readonly lowered: readonly string[] },
+): Promise<readonly Unchanged[]> {
+  const used = quota.status?.used ?? {};
+  const key = recountKey(quota.metadata);
   const expected = (await fromStore(store.get(key, context.signal)))?.resourceVersion ?? 'absent';
-  const write: GuardedWrite = { key, expected, value: MARK, writer: WRITER };
-  const marked = await fromStore(store.write(write, context.signal));
+  const mark: GuardedWrite = { key, expected, value: MARK, writer: WRITER };
+  const marked = await fromStore(store.write(mark, context.signal));
   if (marked.kind !== 'committed') throw conflict(target.name);
   if (!(await cache.reach(revisionOf(marked.resourceVersion), CATCH_UP_MS, context.signal)))
     throw conflict(target.name);

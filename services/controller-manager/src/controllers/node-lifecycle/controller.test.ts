@@ -315,6 +315,16 @@ describe('the node lifecycle controller, and nodes that report less often than a
     expect(lostMs).toBeLessThanOrEqual(graceMs + 200);
   });
 
+  it('takes the removal of a Lease for no sign of life', async () => {
+    await putNode('n');
+    await putLease(harness.client, 'n', AGENT_LEASE_SECONDS);
+    start();
+    expect(await lossWithin('n', 3000)).toBe(Number.POSITIVE_INFINITY);
+    const key = { namespace: LEASE_NAMESPACE, name: 'n' };
+    await harness.client.delete(LEASES, key, {}, harness.stop.signal);
+    expect(await lossWithin('n', 60_000)).toBeLessThanOrEqual(1200);
+  });
+
   it('does not take a node for lost that renews every 10 s, and does when it stops', async () => {
     await putNode('n');
     await putLease(harness.client, 'n', KUBELET_LEASE_SECONDS);

@@ -151,7 +151,7 @@ async function observe(
   const { cache, clock, enqueue } = context;
   const { registered, evictions } = memory;
   const { name = '' } = node.metadata;
-  const lease = cache.get(LEASES, { namespace: LEASE_NAMESPACE, name });
+  const lease = memory.periods.lastLease(name, cache.get(LEASES, { namespace: LEASE_NAMESPACE, name }));
   const heartbeats = memory.periods.of(node, lease);
   let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
   if (heartbeats.isQuiet(leftMs)) leftMs = await lookCloser(memory, heartbeats, node, context, signal);

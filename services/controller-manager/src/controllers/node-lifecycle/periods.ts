@@ -17,6 +17,7 @@ export class Periods {
   readonly #frequent: Heartbeats;
   readonly #seldom: Heartbeats;
   readonly #starting: Heartbeats;
+  readonly #leases = new Map<string, Lease>();
 
   /** `graceMs` is the grace period of agents; others get at least that. */
   constructor(graceMs: number) {
@@ -24,6 +25,12 @@ export class Periods {
     this.#frequent = new Heartbeats(graceMs);
     this.#seldom = new Heartbeats(Math.max(graceMs, KUBERNETES_GRACE_MS));
     this.#starting = new Heartbeats(Math.max(graceMs, STARTUP_GRACE_MS));
+  }
+
+  /** The node's Lease, or else the last one. The removal of a Lease is no sign of life, as in Kubernetes. */
+  lastLease(node: string, lease: Lease | undefined): Lease | undefined {
+    if (lease !== undefined) this.#leases.set(node, lease);
+    return lease ?? this.#leases.get(node);
   }
 
   /** The heartbeats of nodes like this one. Removes the node from the other ones. */
@@ -35,10 +42,12 @@ export class Periods {
 
   /** Forgets everything; see `Heartbeats`. */
   reset(): void {
+    this.#leases.clear();
     for (const heartbeats of this.#all()) heartbeats.reset();
   }
 
   forget(node: string): void {
+    this.#leases.delete(node);
     for (const heartbeats of this.#all()) heartbeats.forget(node);
   }
 

@@ -46,10 +46,11 @@ async function verifySilence(
   const name = node.metadata.name ?? '';
   using deadline = withDeadline(clock, signal, VERIFY_MS);
   const reading = ignoreNotFound(client.get(LEASES, { namespace: LEASE_NAMESPACE, name }, deadline));
-  const lease = await reading.catch((error: unknown) => {
+  const stored = await reading.catch((error: unknown) => {
     signal.throwIfAborted();
     periods.interrupted();
     throw new UnverifiedError(`the heartbeat of ${name} could not be verified: ${errorMessage(error)}`);
   });
+  const lease = periods.lastLease(name, stored);
   return periods.of(node, lease).note(name, markOf(node, lease), clock.monotonicMs());
 }
