@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { type CancelTimer, formatDay, parseDay, systemClock } from './clock.ts';
+import { ManualClock } from './testing/index.ts';
+import { type CancelTimer, formatDay, parseDay, setPatientTimer, systemClock } from './clock.ts';
 
 const cancels: CancelTimer[] = [];
 
@@ -17,6 +18,28 @@ it.each([2 ** 31, 30 * 86_400_000, 100 * 365 * 86_400_000, Infinity])(
     expect(fired).toBe(false);
   },
 );
+
+it('a patient timer does not fire because this process did not run', async () => {
+  let fired = false;
+  cancels.push(setPatientTimer(systemClock, 200, () => (fired = true)));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  await new Promise<void>((resolve) => cancels.push(systemClock.setTimer(0, resolve)));
+  expect(fired).toBe(false);
+});
+
+it('a patient timer fires after its delay, unless it is cancelled', async () => {
+  const clock = new ManualClock();
+  const fired: string[] = [];
+  setPatientTimer(clock, 800, () => fired.push('one'));
+  const cancel = setPatientTimer(clock, 800, () => fired.push('cancelled'));
+  await clock.advance(700);
+  cancel();
+  await clock.advance(99);
+  expect(fired).toEqual([]);
+  await clock.advance(1);
+  await clock.advance(10_000);
+  expect(fired).toEqual(['one']);
+});
 
 it('writes and reads days in UTC, and takes no other text for a day', () => {
   const noon = Date.parse('2024-02-29T12:00:00Z');

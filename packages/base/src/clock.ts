@@ -34,6 +34,23 @@ export const systemClock: Clock = {
   },
 };
 
+/** Pieces of the delay of a patient timer. */
+const PIECES = 8;
+
+/**
+ * Calls `fire` once after `delayMs` in which this process ran: time in which it did not counts as an eighth at most. For the silence of a
+ * peer. A plain timer fires before the bytes that have arrived meanwhile are read.
+ */
+export function setPatientTimer(clock: Clock, delayMs: number, fire: () => void): CancelTimer {
+  let pieces = 0;
+  let cancel: CancelTimer = () => {};
+  const next = () => {
+    cancel = clock.setTimer(delayMs / PIECES, ++pieces === PIECES ? fire : next);
+  };
+  next();
+  return () => cancel();
+}
+
 /** Resolves after `delayMs`; rejects with the signal's reason when it is aborted first. */
 export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   await pause(clock, delayMs, signal);

@@ -41,6 +41,7 @@ export {
   type Instant,
   parseDay,
   pause,
+  setPatientTimer,
   sleep,
   systemClock,
 } from './clock.ts';

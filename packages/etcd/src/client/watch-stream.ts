@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { backoffMs, type BackoffOptions, type Clock, onAbort, pause, type Random } from '@gantry/base';
+import { backoffMs, type BackoffOptions, type Clock, onAbort, pause, type Random, setPatientTimer } from '@gantry/base';
 import { EtcdError } from '../etcd-error.ts';
 import type { Watch, WatchedEvent, Watcher, WatchItem, WatchRequest } from '../ports.ts';
 import {
@@ -155,9 +155,10 @@ class ResumingWatch implements Watch {
     const cut = () => stream.cancel();
     const probe = () => {
       this.requestProgress();
-      cancelTimer = clock.setTimer(timings.answerMs, cut);
+      cancelTimer = setPatientTimer(clock, timings.answerMs, cut);
     };
-    cancelTimer = state === 'opening' ? clock.setTimer(timings.answerMs, cut) : clock.setTimer(timings.idleMs, probe);
+    cancelTimer =
+      state === 'opening' ? setPatientTimer(clock, timings.answerMs, cut) : clock.setTimer(timings.idleMs, probe);
     try {
       const next = await messages.next();
       return next.done === true ? undefined : next.value;
