@@ -80,8 +80,8 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly hasGeneration?: boolean;
   /** What else raises the generation: annotations (Deployment), or the status (custom resources without a status subresource). */
   readonly generationWith?: 'annotations' | 'status';
-  /** Grace period of a graceful deletion in seconds; undefined to delete at once. `requested` is the period of the request, if any. */
-  readonly gracePeriodSeconds?: (object: T, requested: number | undefined) => number | undefined;
+  /** Grace period of a graceful deletion in seconds. `requested` is the period of the request, if any. */
+  readonly gracePeriodSeconds?: (object: T, requested: number | undefined) => number;
   /** What marking for deletion adds, for kinds that are marked as deleted and wait for finalizers. */
   readonly markForDeletion?: (object: T, now: Instant) => void;
   /** The response to a completed deletion: a Status when absent. It differs between kinds in Kubernetes. */
@@ -92,7 +92,7 @@ export interface Strategy<T extends KubeObject = KubeObject> {
    * The propagation policy when the request has none: 'background' when absent. 'unsupported': policies have no effect, because the garbage
    * collector ignores the kind.
    */
-  readonly defaultPropagation?: 'background' | 'orphan' | 'foreground' | 'unsupported';
+  readonly defaultPropagation?: 'orphan' | 'unsupported';
 }
 
 /** A subresource under `/<plural>/<name>/<subresource>`. */

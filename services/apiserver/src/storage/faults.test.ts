@@ -55,7 +55,7 @@ describe('a write whose answer is lost', () => {
       { kind: 'conflict', current: expect.objectContaining({ resourceVersion: taken }) },
       { kind: 'committed', resourceVersion: expect.any(Number) },
       { kind: 'conflict', current: null },
-      { kind: 'missing', key: NAMESPACE },
+      { kind: 'stale', key: NAMESPACE },
     ]);
     expect(await store.get(pod('doomed'), signal())).toBeNull();
   });

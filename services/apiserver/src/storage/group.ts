@@ -176,7 +176,7 @@ export function explainFailure(write: GuardedWrite, read: readonly KeyValue[], s
   const changed = write.unchanged?.find(
     (unchanged) => (at.get(unchanged.key)?.modRevision ?? 0) !== seenRevision(unchanged),
   );
-  if (changed !== undefined) return { kind: 'missing', key: changed.key };
+  if (changed !== undefined) return { kind: 'stale', key: changed.key };
   const current = at.get(write.key);
   return { kind: 'conflict', current: current === undefined ? null : readStored(current, sealing) };
 }

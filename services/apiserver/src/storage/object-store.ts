@@ -53,7 +53,7 @@ export type WriteOutcome =
   /** The guard did not hold. `current` is the stored object, or null when there is none. */
   | { readonly kind: 'conflict'; readonly current: StoredObject | null }
   /** A key of `unchanged` has changed since it was read. */
-  | { readonly kind: 'missing'; readonly key: string }
+  | { readonly kind: 'stale'; readonly key: string }
   /** There is another leader, or the lease has expired. */
   | { readonly kind: 'fenced' };
 

@@ -63,6 +63,67 @@ describe('the plan of a deletion', () => {
     expect(plan(object({ finalizers: ['orphan'] }), { orphanDependents: false })).toEqual({ kind: 'remove' });
   });
 
+  it.each(['orphan', 'foregroundDeletion'])('keeps the finalizer %s of an earlier request', (finalizer) => {
+    const planned = plan(object({ finalizers: [finalizer] }));
+    expect(planned).toMatchObject({ kind: 'mark', object: { metadata: { finalizers: [finalizer] } } });
+    const other = finalizer === 'orphan' ? 'Foreground' : 'Orphan';
+    const replaced = plan(object({ finalizers: [finalizer, 'x/y'] }), { propagationPolicy: other });
+    expect(replaced).toMatchObject({
+      object: { metadata: { finalizers: ['x/y', other === 'Orphan' ? 'orphan' : 'foregroundDeletion'] } },
+    });
+    expect(plan(object({ finalizers: [finalizer] }), { propagationPolicy: 'Background' })).toEqual({ kind: 'remove' });
+  });
+
+  it.each(['jobs', 'replicationcontrollers'])('leaves the dependents of %s unless the request says otherwise', (of) => {
+    expect(plan(object({}), {}, definitionOf(of))).toMatchObject({ object: { metadata: { finalizers: ['orphan'] } } });
+    expect(plan(object({}), { propagationPolicy: 'Background' }, definitionOf(of))).toEqual({ kind: 'remove' });
+  });
+
+  it('counts a mark in the generation once, and only of objects with a generation', () => {
+    const generationAfter = (metadata: object) => {
+      const planned = plan(object({ finalizers: ['x/y'], ...metadata }));
+      return planned.kind === 'mark' ? planned.object.metadata.generation : 'no mark';
+    };
+    expect(generationAfter({ generation: 3 })).toBe(4);
+    expect(generationAfter({ generation: 3, deletionTimestamp: formatTime(NOW) })).toBe(3);
+    expect(generationAfter({ generation: 0 })).toBe(0);
+    expect(generationAfter({})).toBeUndefined();
+  });
+
+  it.each([
+    ['later than now', 5000, 0],
+    ['now', 0, 0],
+    ['earlier', -5000, -5000],
+  ])('moves a time of deletion that is %s to now, but never into the future', (_when, marked, expected) => {
+    const deletionTimestamp = formatTime(NOW + marked);
+    expect(plan(object({ finalizers: ['x/y'], deletionTimestamp }))).toMatchObject({
+      object: { metadata: { deletionTimestamp: formatTime(NOW + expected), deletionGracePeriodSeconds: 0 } },
+    });
+  });
+
+  it('marks a CustomResourceDefinition until its objects are gone', () => {
+    const definitions = definitionOf('customresourcedefinitions');
+    const first = plan(object({}), {}, definitions);
+    expect(first).toMatchObject({
+      kind: 'mark',
+      then: 'keep',
+      object: {
+        metadata: {
+          deletionTimestamp: formatTime(NOW),
+          finalizers: ['customresourcecleanup.apiextensions.k8s.io'],
+        },
+        status: { conditions: [{ type: 'Terminating', status: 'True' }] },
+      },
+    });
+    expect(plan(object({ deletionTimestamp: formatTime(NOW) }), {}, definitions)).toEqual({ kind: 'remove' });
+  });
+
+  it('keeps the dependents of a namespace as the request says', () => {
+    expect(plan(object({}), { propagationPolicy: 'Orphan' }, definitionOf('namespaces'))).toMatchObject({
+      object: { metadata: { finalizers: ['orphan'] }, status: { phase: 'Terminating' } },
+    });
+  });
+
   it('leaves a namespace until its finalizers have gone, which are those of its content', () => {
     const namespaces = definitionOf('namespaces');
     const marked = { deletionTimestamp: formatTime(NOW) };
@@ -81,7 +142,8 @@ describe('the plan of a deletion', () => {
     });
     const marked = object({ deletionGracePeriodSeconds: 30, deletionTimestamp: formatTime(NOW + 30_000) }, bound);
     expect(plan(marked, {}, pods)).toEqual({ kind: 'pending' });
-    expect(plan(marked, { gracePeriodSeconds: 60 }, pods)).toEqual({ kind: 'pending' });
+    for (const gracePeriodSeconds of [30, 60])
+      expect(plan(marked, { gracePeriodSeconds }, pods)).toEqual({ kind: 'pending' });
     expect(plan(marked, { gracePeriodSeconds: 10 }, pods)).toMatchObject({
       then: 'keep',
       object: { metadata: { deletionGracePeriodSeconds: 10, deletionTimestamp: formatTime(NOW + 10_000) } },
@@ -111,6 +173,7 @@ describe('the plan of a deletion', () => {
   it('removes what was marked without a grace period, when another write came in between', () => {
     const marked = { deletionTimestamp: formatTime(NOW), deletionGracePeriodSeconds: 0 };
     expect(plan(object(marked, bound), {}, pods)).toEqual({ kind: 'remove' });
+    expect(plan(object({ deletionTimestamp: formatTime(NOW) }, bound), {}, pods)).toEqual({ kind: 'remove' });
     expect(plan(object({ ...marked, finalizers: ['x/y'] }, bound), {}, pods)).toEqual({ kind: 'pending' });
   });
 
@@ -129,5 +192,22 @@ describe('the plan of a deletion', () => {
     expect(endsDeletion(object({}), object({ finalizers: ['x/y'] }), configMaps)).toBe(false);
     const waiting = { ...deleting, deletionGracePeriodSeconds: 30 };
     expect(endsDeletion(object(waiting), object({ ...waiting, finalizers: ['x/y'] }), pods)).toBe(false);
+    expect(endsDeletion(object(deleting), object(deleting), configMaps)).toBe(false);
+  });
+
+  it('of a namespace ends when the last finalizer of its metadata and of its spec goes', () => {
+    const namespaces = definitionOf('namespaces');
+    const namespace = (inMetadata: number, inSpec: number) =>
+      object(
+        { deletionTimestamp: formatTime(NOW), finalizers: inMetadata === 0 ? undefined : ['x/y'] },
+        { spec: { finalizers: Array.from({ length: inSpec }, () => 'kubernetes') } },
+      );
+    const ends = (after: KubeObject, before: KubeObject) => endsDeletion(after, before, namespaces);
+    expect(ends(namespace(0, 0), namespace(0, 1))).toBe(true);
+    expect(ends(namespace(0, 0), namespace(1, 0))).toBe(true);
+    expect(ends(namespace(0, 0), namespace(1, 1))).toBe(true);
+    expect(ends(namespace(0, 1), namespace(1, 1))).toBe(false);
+    expect(ends(namespace(0, 0), namespace(0, 0))).toBe(false);
+    expect(ends(object({ deletionTimestamp: formatTime(NOW) }), namespace(0, 1))).toBe(true);
   });
 });

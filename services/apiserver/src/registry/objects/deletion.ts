@@ -92,7 +92,6 @@ function applyGracePeriod(
     return 'graceful';
   }
   const period = gracePeriodSeconds(object, requested);
-  if (period === undefined) return 'immediate';
   metadata.deletionTimestamp = formatTime(now + period * 1000);
   metadata.deletionGracePeriodSeconds = period;
   bumpGeneration(object);
@@ -148,17 +147,8 @@ function garbageFinalizer(
     case undefined:
       break;
   }
-  if (present.includes(ORPHAN_FINALIZER)) return ORPHAN_FINALIZER;
-  if (present.includes(FOREGROUND_FINALIZER)) return FOREGROUND_FINALIZER;
-  switch (definition.strategy.defaultPropagation) {
-    case 'orphan':
-      return ORPHAN_FINALIZER;
-    case 'foreground':
-      return FOREGROUND_FINALIZER;
-    case 'background':
-    case undefined:
-      return undefined;
-  }
+  const earlier = [ORPHAN_FINALIZER, FOREGROUND_FINALIZER].find((finalizer) => present.includes(finalizer));
+  return earlier ?? (definition.strategy.defaultPropagation === 'orphan' ? ORPHAN_FINALIZER : undefined);
 }
 
 /** Whether an update removes the last finalizer of an object that is being deleted. The object is then removed instead of stored. */

@@ -68,6 +68,44 @@ describe('attempts at a write', () => {
     expect(await run({ origin: 'cache', entry: OLD }, () => unknown)).toEqual({ tried: [256], decided: unknown });
   });
 
+  it('begin again from the same state when claims are lost, and not for ever', async () => {
+    let tries = 0;
+    const found = await run({ origin: 'store', entry: OLD }, () =>
+      ++tries === 1 ? { kind: 'claims-lost', key: 'k' } : committed,
+    );
+    expect(found).toEqual({ tried: [256, 256], decided: committed });
+    const never = await run({ origin: 'store', entry: OLD }, () => ({ kind: 'claims-lost', key: 'k' }));
+    expect(never.tried).toHaveLength(MAX_TRIES);
+    expect(never.decided).toMatchObject({ reason: 'Conflict' });
+  });
+
+  it('go on from the object that has taken the name, where an update would have created one', async () => {
+    const taken: Outcome = { kind: 'taken', name: 'a', isGenerated: false, current: NEW };
+    const found = await run({ origin: 'store', entry: undefined }, (entry) =>
+      entry === undefined ? taken : committed,
+    );
+    expect(found).toEqual({ tried: [undefined, 512], decided: committed });
+  });
+
+  it('say of a name that is taken whether its object is being deleted', async () => {
+    const refusal = async (deletionTimestamp: string | undefined) => {
+      const object = { ...OBJECT, metadata: { ...OBJECT.metadata, deletionTimestamp } } as JsonObject;
+      const current = createEntry({ key: 'k', object, resourceVersion: 512, bytes: 1 }, encodeProtobuf);
+      const taken: Outcome = { kind: 'taken', name: 'a', isGenerated: false, current };
+      const { decided } = await run({ origin: 'presumed', entry: undefined }, () => taken);
+      const { reason, message, details } = decided as StatusError;
+      return [reason, message, details];
+    };
+    const details = { name: 'a', kind: 'configmaps' };
+    const message = 'configmaps "a" already exists';
+    expect(await refusal(undefined)).toEqual(['AlreadyExists', message, details]);
+    expect(await refusal('2026-01-01T00:00:00Z')).toEqual([
+      'AlreadyExists',
+      `object is being deleted: ${message}`,
+      details,
+    ]);
+  });
+
   it('generate another name while one is in use, and not for ever', async () => {
     const taken: Outcome = { kind: 'taken', name: 'a', isGenerated: true, current: NEW };
     let tries = 0;

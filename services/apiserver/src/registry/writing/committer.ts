@@ -22,12 +22,6 @@ export type Committed =
   | { readonly kind: 'committed'; readonly response: ObjectResponse }
   | { readonly kind: 'conflict'; readonly current: Entry | undefined };
 
-/** A key of `unchanged` has changed since it was read. */
-export interface Stale {
-  readonly kind: 'stale';
-  readonly key: string;
-}
-
 /** One write that is ready to be committed. */
 export interface PlannedWrite {
   readonly context: RequestContext;
@@ -70,7 +64,7 @@ export class Committer {
     write: PlannedWrite,
     unchanged: readonly Unchanged[],
     last: KubeObject,
-  ): Promise<Committed | Stale> {
+  ): Promise<Committed | Extract<WriteOutcome, { kind: 'stale' }>> {
     const { context, definition, namespace, name, fence } = write;
     const stored = write.object === undefined ? undefined : await storedForm(definition, write.object);
     const outcome = await fromStore(
@@ -85,14 +79,11 @@ export class Committer {
         context.signal,
       ),
     );
-    if (outcome.kind === 'missing' && unchanged.some(({ key }) => key === outcome.key)) {
-      return { kind: 'stale', key: outcome.key };
-    }
-    return this.#translate(outcome, write, stored, last);
+    return outcome.kind === 'stale' ? outcome : this.#translate(outcome, write, stored, last);
   }
 
   async #translate(
-    outcome: WriteOutcome,
+    outcome: Exclude<WriteOutcome, { kind: 'stale' }>,
     write: PlannedWrite,
     stored: KubeObject | undefined,
     last: KubeObject,
@@ -113,16 +104,10 @@ export class Committer {
           kind: 'conflict',
           current: outcome.current === null ? undefined : createEntry(outcome.current, encodeProtobuf),
         };
-      case 'missing':
-        throw missingError(outcome.key, definition, name);
       case 'fenced':
         throw fencedError(definition, name, fence);
     }
   }
-}
-
-function missingError(key: string, definition: ResourceDefinition, name: string): StatusError {
-  return StatusError.conflict(groupResource(definition), name, `${key} is gone; please try again`);
 }
 
 function encodeObject(object: KubeObject): Uint8Array {

@@ -46,10 +46,6 @@ export function fenceOf(
 
 /** The error for a write whose fence did not hold at the commit. */
 export function fencedError(definition: ResourceDefinition, name: string, fence: Fence | undefined): StatusError {
-  const epoch = fence === undefined ? '' : ` of epoch ${fence.epoch}`;
-  return StatusError.forbidden(
-    groupResource(definition),
-    name,
-    `the leadership${epoch} has ended: the write was refused`,
-  );
+  const why = `the leadership of epoch ${fence?.epoch} has ended: the write was refused`;
+  return StatusError.forbidden(groupResource(definition), name, why);
 }

@@ -50,11 +50,11 @@ export function describeWrites(context: Context): void {
     const read = await committed(store.write(create(NAMESPACE), signal()));
     const write = { ...create(pod('a')), unchanged: [{ key: NAMESPACE, resourceVersion: read }] };
     const changed = await committed(store.write(update(NAMESPACE, read), signal()));
-    expect(await store.write(write, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
+    expect(await store.write(write, signal())).toEqual({ kind: 'stale', key: NAMESPACE });
     const now = { ...write, unchanged: [{ key: NAMESPACE, resourceVersion: changed }] };
     await committed(store.write(now, signal()));
     await committed(store.write(remove(NAMESPACE, changed), signal()));
-    expect(await store.write({ ...now, ...create(pod('b')) }, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
+    expect(await store.write({ ...now, ...create(pod('b')) }, signal())).toEqual({ kind: 'stale', key: NAMESPACE });
   });
 
   it('stores one of two writes at the same moment that each need the other not to be stored', async () => {
@@ -65,7 +65,7 @@ export function describeWrites(context: Context): void {
         store.write({ ...create(one), unchanged: [{ key: other, resourceVersion: 'absent' }] }, signal()),
         store.write({ ...create(other), unchanged: [{ key: one, resourceVersion: 'absent' }] }, signal()),
       ]);
-      expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['committed', 'missing']);
+      expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['committed', 'stale']);
     }
   });
 
@@ -73,7 +73,7 @@ export function describeWrites(context: Context): void {
     const { store } = context();
     const write = { ...create(pod('a')), unchanged: [{ key: NAMESPACE, resourceVersion: 'absent' as const }] };
     const version = await committed(store.write(create(NAMESPACE), signal()));
-    expect(await store.write(write, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
+    expect(await store.write(write, signal())).toEqual({ kind: 'stale', key: NAMESPACE });
     await committed(store.write(remove(NAMESPACE, version), signal()));
     await committed(store.write(write, signal()));
     // The conflict is with the object itself, not with the key that must be absent.
