@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createGzip, type Gzip } from 'node:zlib';
-import type { Clock } from '@gantry/base';
+import { type Clock, onAbort } from '@gantry/base';
 import type { Exchange } from './exchange.ts';
 import { acceptsGzip, sendBytes, setCommonHeaders } from './respond.ts';
 
@@ -32,24 +32,18 @@ function joined(slab: readonly Uint8Array[], size: number): Uint8Array {
 /** A client that reads nothing for this time is disconnected. A watch client resumes from its last version. */
 const STALLED_MS = 30_000;
 
-/** Resolves when the client has read the written data or has gone. Disconnects a client that takes too long. */
-export function waitForDrain({ res, signal }: Exchange, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      cancel();
-      res.off('drain', settle);
-      res.off('close', settle);
-      signal.removeEventListener('abort', settle);
-      resolve();
-    };
-    const cancel = clock.setTimer(STALLED_MS, () => {
-      res.destroy();
-      settle();
-    });
-    res.on('drain', settle);
-    res.on('close', settle);
-    signal.addEventListener('abort', settle, { once: true });
+/** Resolves when the client has read the written data or has gone. Disconnects a client that takes longer than `limitMs`. */
+export async function waitForDrain({ res, signal }: Exchange, clock: Clock, limitMs = STALLED_MS): Promise<void> {
+  const drained = Promise.withResolvers<void>();
+  using _ = onAbort(signal, drained.resolve);
+  const cancel = clock.setTimer(limitMs, () => {
+    res.destroy();
+    drained.resolve();
   });
+  res.on('drain', drained.resolve).on('close', drained.resolve);
+  await drained.promise;
+  cancel();
+  res.off('drain', drained.resolve).off('close', drained.resolve);
 }
 
 /**

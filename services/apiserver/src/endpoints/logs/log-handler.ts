@@ -7,7 +7,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { ResourceRoute } from '../request-info.ts';
 import { sendText, setCommonHeaders } from '../../http/respond.ts';
-import { type Upgrade, upgradeOf } from '@gantry/streams';
+import { waitForDrain } from '../../http/send-pieces.ts';
 import {
   type ByteChoice,
   type ByteMessages,
@@ -15,6 +15,8 @@ import {
   HandshakeError,
   NegotiationError,
   openByteMessages,
+  type Upgrade,
+  upgradeOf,
 } from '@gantry/streams';
 import type { AgentLogs } from './agent-logs.ts';
 import { checkHasLog, logRequest, parseLogOptions, selectContainer } from './log-options.ts';
@@ -50,8 +52,8 @@ export function createLogHandler(dependencies: LogHandlerDependencies): LogHandl
     const address = { node, host: addressOf(lookup.get('nodes', '', node), node) };
     const request = logRequest(pod, container, options, clock.now());
     const upgrade = upgradeOf(exchange.req);
-    if (upgrade === undefined) await pipe(exchange, agents.read(address, request, exchange.signal));
-    else await sendMessages(exchange, upgrade, (signal) => agents.read(address, request, signal));
+    if (upgrade === undefined) await pipe(exchange, agents.read(address, request, exchange.signal), clock);
+    else await sendMessages(exchange, upgrade, (signal) => agents.read(address, request, signal), clock);
   };
 }
 
@@ -67,7 +69,7 @@ function addressOf(found: KubeObject | undefined, name: string): string {
  * Sends a log as text. The headers are sent with the first chunk, so that an error of the agent before it can still be a Status. A later
  * failure ends the text, as in Kubernetes.
  */
-async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>, clock: Clock): Promise<void> {
   const { res, signal } = exchange;
   const begin = (): void => {
     if (res.headersSent) return;
@@ -80,7 +82,7 @@ async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Prom
     for await (const chunk of chunks) {
       begin();
       if (signal.aborted || res.destroyed) break;
-      if (chunk.length > 0 && !res.write(chunk)) await writable(exchange);
+      if (chunk.length > 0 && !res.write(chunk)) await waitForDrain(exchange, clock, Infinity);
     }
   } catch (error) {
     if (!res.headersSent && !signal.aborted) throw error;
@@ -94,6 +96,7 @@ async function sendMessages(
   exchange: AuthenticatedExchange,
   upgrade: Upgrade,
   read: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
+  clock: Clock,
 ): Promise<void> {
   let choice: ByteChoice | undefined;
   try {
@@ -104,7 +107,7 @@ async function sendMessages(
     return;
   }
   if (choice === undefined) {
-    await pipe(exchange, read(exchange.signal));
+    await pipe(exchange, read(exchange.signal), clock);
     return;
   }
   const chosen = choice;
@@ -141,18 +144,4 @@ function openMessages(exchange: AuthenticatedExchange, upgrade: Upgrade, choice:
   } catch (error) {
     throw error instanceof HandshakeError ? StatusError.badRequest(error.message) : error;
   }
-}
-
-function writable({ res, signal }: Exchange): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      res.off('drain', settle);
-      res.off('close', settle);
-      signal.removeEventListener('abort', settle);
-      resolve();
-    };
-    res.on('drain', settle);
-    res.on('close', settle);
-    signal.addEventListener('abort', settle, { once: true });
-  });
 }
