@@ -35,6 +35,10 @@ rules:
       '/base64': () => patch({ op: 'add', path: '/data/a', value: 'eWVz' }),
       '/second': () =>
         patch({ op: 'add', path: '/data/second', value: 'yes' }, { op: 'add', path: '/bogus', value: 1 }),
+      '/older': () => patch({ op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 50 }),
+      '/sidecar': () =>
+        patch({ op: 'add', path: '/spec/template/spec/containers/-', value: { name: 'side', image: 'x:1' } }),
+      '/behavior': () => patch({ op: 'add', path: '/spec/behavior', value: { scaleUp: { policies: [] } } }),
       '/noting': () => ({ auditAnnotations: { note: 'seen' } }),
       '/broken': () => ({ code: 500, raw: 'oh no' }),
       '/other': () => ({ uid: 'x' }),
@@ -219,6 +223,64 @@ rules:
     expect(body).not.toHaveProperty('bogus');
     expect(hooks.asked.map((one) => one.path)).toEqual(['/first', '/second', '/first']);
     expect(hooks.asked[1]?.review.request['object']).toMatchObject({ data: { first: 'yes' } });
+  });
+
+  const ruleFor = (apiGroup: string, version: string, resource: string) => ({
+    rules: [{ operations: ['*'], apiGroups: [apiGroup], apiVersions: [version], resources: [resource] }],
+  });
+
+  const metric = (name: string, averageUtilization: number) => ({
+    type: 'Resource',
+    resource: { name, target: { type: 'Utilization', averageUtilization } },
+  });
+  const createAutoscaler = (name: string) =>
+    call('POST', '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers', {
+      ...{ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name } },
+      spec: {
+        scaleTargetRef: { kind: 'Deployment', name: 'd', apiVersion: 'apps/v1' },
+        ...{ maxReplicas: 3, metrics: [metric('memory', 70), metric('cpu', 80)] },
+      },
+    });
+
+  it('change an object in the version that they ask for', async () => {
+    const list = [hook('/older', ruleFor('autoscaling', 'v1', 'horizontalpodautoscalers'))];
+    const { code, body } = await withHooks('mutating', list, () => createAutoscaler('a'));
+    expect(code).toBe(201);
+    // In v1, metrics other than that of the CPU are an annotation.
+    expect(body).toMatchObject({
+      spec: { metrics: expect.arrayContaining([metric('memory', 70), metric('cpu', 50)]) },
+    });
+  });
+
+  it('see no empty lists of the ones before, as the API shows none', async () => {
+    hooks.asked.length = 0;
+    const rule = ruleFor('autoscaling', 'v2', 'horizontalpodautoscalers');
+    const list = [hook('/behavior', rule), hook('/allow', rule)];
+    // The rules of the kind require a policy.
+    expect(await withHooks('mutating', list, () => createAutoscaler('b'))).toMatchObject({ code: 422 });
+    const seen = hooks.asked[1]?.review.request['object'];
+    expect(seen).toHaveProperty('spec.behavior.scaleUp.selectPolicy', 'Max');
+    expect(seen).not.toHaveProperty('spec.behavior.scaleUp.policies');
+  });
+
+  it('see changes of the ones before with defaults', async () => {
+    hooks.asked.length = 0;
+    const labels = { app: 'a' };
+    const rule = ruleFor('apps', 'v1', 'deployments');
+    const { code } = await withHooks('mutating', [hook('/sidecar', rule), hook('/allow', rule)], () =>
+      call('POST', '/apis/apps/v1/namespaces/default/deployments', {
+        ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' } },
+        spec: {
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x:1' }] } },
+        },
+      }),
+    );
+    expect(code).toBe(201);
+    const seen = hooks.asked[1]?.review.request['object'];
+    expect(seen).toMatchObject({
+      spec: { template: { spec: { containers: [{ name: 'c' }, { name: 'side', imagePullPolicy: 'IfNotPresent' }] } } },
+    });
   });
 
   it('get only the old object for deletions', async () => {
