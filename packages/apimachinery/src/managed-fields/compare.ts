@@ -1,8 +1,15 @@
 import { givenEmpty } from '../values/given-empty.ts';
-import { equalJson, memberOf } from '@gantry/objects';
+import { equalJson, memberOf, StatusError } from '@gantry/objects';
 import type { ListType, MapType, StructType, Type } from '../schema/type-schema.ts';
 import { FieldSet } from './field-set.ts';
 import { itemElement, type JsonMap, listOf, mapOf, memberType, shapeOf } from './shape.ts';
+
+/**
+ * Maximum number of items of lists whose items have keys, such as the containers of a pod, that a write changes. An object that has more
+ * already may not grow. Kubernetes has no such limit. Each item has an entry of its own in managedFields and is validated: 16,000 took 0.4 s
+ * in one turn.
+ */
+const MAX_ITEMS = 5000;
 
 /** The changes of a write: added, modified and removed paths. */
 export interface Comparison {
@@ -13,7 +20,7 @@ export interface Comparison {
 
 /**
  * Compares two objects in normalised shape by their schema: atomic parts as a whole, associative lists item by item. A null counts as
- * present, an absent field does not. Throws KeylessItem.
+ * present, an absent field does not. Throws KeylessItem, and StatusError RequestEntityTooLarge for too many items.
  */
 export function compareFields(type: StructType, before: object, after: object): Comparison {
   const comparison: Comparison = { added: new FieldSet(), modified: new FieldSet(), removed: new FieldSet() };
@@ -24,6 +31,8 @@ export function compareFields(type: StructType, before: object, after: object): 
 class Comparer {
   readonly #out: Comparison;
   readonly #path: string[] = [];
+  #items = 0;
+  #grows = false;
 
   constructor(out: Comparison) {
     this.#out = out;
@@ -87,6 +96,9 @@ class Comparer {
   }
 
   #list(type: ListType, before: readonly unknown[], after: readonly unknown[]): void {
+    this.#items += after.length;
+    this.#grows ||= after.length > before.length;
+    if (this.#grows && this.#items > MAX_ITEMS) throw tooManyItems();
     const left = itemsByElement(type, before);
     const right = itemsByElement(type, after);
     for (const element of new Set([...left.keys(), ...right.keys()])) {
@@ -114,6 +126,11 @@ class Comparer {
     this.value(type, before, after);
     this.#path.pop();
   }
+}
+
+function tooManyItems(): StatusError {
+  const message = `Request entity too large: limit is ${MAX_ITEMS} items in lists whose items have keys`;
+  return new StatusError('RequestEntityTooLarge', message);
 }
 
 /** For a field that is always written: null, or the empty list or map that the client wrote. */

@@ -1,3 +1,4 @@
+import { tooMany } from '../fields/bounded-lists.ts';
 import { append } from '@gantry/base';
 import {
   type FieldError,
@@ -90,6 +91,9 @@ export function validateAmount(name: string, amount: string, path: string): Fiel
   return errors;
 }
 
+/** Kubernetes has no such limit. With more, the errors of one container would take a quarter of a second. */
+const MAX_RESOURCES = 1000;
+
 /** `validateName` checks resource names: the names allowed for a container differ from those for a pod. */
 export function validateResourceRequirements(
   resources: ResourceRequirements | undefined,
@@ -98,6 +102,11 @@ export function validateResourceRequirements(
 ): FieldError[] {
   const errors: FieldError[] = [];
   const { limits = {}, requests = {} } = resources ?? {};
+  for (const [kind, amounts] of Object.entries({ limits, requests })) {
+    const count = Object.keys(amounts).length;
+    if (count > MAX_RESOURCES) errors.push(tooMany(`${path}.${kind}`, count, MAX_RESOURCES));
+  }
+  if (errors.length > 0) return errors;
   for (const [name, amount] of Object.entries(limits)) {
     append(errors, validateName(name, `${path}.limits[${name}]`));
     append(errors, validateAmount(name, amount, `${path}.limits[${name}]`));

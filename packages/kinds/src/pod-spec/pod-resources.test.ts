@@ -26,6 +26,12 @@ describe('what a pod asks for as a whole', () => {
       'spec.resources.limits[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu", "hugepages-", "memory"',
     ],
     [
+      'more resources than are checked one by one',
+      { limits: Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [`r${i}`, '1'])) },
+      {},
+      'spec.resources.limits: Too many: 1001: must have at most 1000 items',
+    ],
+    [
       'claims',
       { claims: [{ name: 'a' }] },
       {},

@@ -1,3 +1,5 @@
+import { setImmediate as nextRound } from 'node:timers/promises';
+import type { Turn } from '@gantry/base';
 import { isReason, type JsonObject, type KubeObject, StatusError } from '@gantry/objects';
 import type { Charge } from '../../admission/index.ts';
 import { objectReadBy } from '../../auth/authz/fixed-rights.ts';
@@ -15,6 +17,8 @@ import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.t
 /** Limits for waiting until the cache has reached the version that the client has read: milliseconds, and revisions. */
 const CATCH_UP_MS = 100;
 const MAX_AHEAD = 10_000;
+/** A step of a write that takes longer is followed by a turn of other work. */
+const STEP_MS = 10;
 
 /** The result of a write. */
 export interface Written {
@@ -74,16 +78,20 @@ async function attempt<Sent>(
 ): Promise<Outcome> {
   const { admission, deps } = parts;
   const { context, target } = decoded;
+  const pace = new Pace(deps.turns);
   const stored = await storedState(parts, decoded, entry);
   authoriseStored(parts, verb, decoded, stored);
   const draft = verb.draft(parts, { ...decoded, stored, now: deps.clock.now() });
   if (draft === undefined) return { kind: 'absent' };
   if (stored === undefined) authoriseNew(parts, verb, decoded, draft.object);
   context.audit.describe(draft.object.metadata);
+  await pace.step();
   draft.record();
+  await pace.step();
   const lookups = admission.lookups(context.signal);
   const admitted = draft.admissionRequest();
   await admission.mutate(admitted, lookups);
+  await pace.step();
   const judged = { ...draft.restore(admitted), charged };
   deps.escalationCheck.check({
     user: context.user,
@@ -95,10 +103,29 @@ async function attempt<Sent>(
   });
   draft.prepare();
   await draft.validate();
+  await pace.step();
   await admission.validate(judged, lookups);
+  await pace.step();
   const recounting = recountConditions(deps, decoded, stored, draft.object);
   const recount = recounting instanceof Promise ? await recounting : recounting;
   return claimAndCommit(parts, decoded, { draft, lookups, conditions: [...judged.conditions, ...recount] });
+}
+
+/** Lets other work run after a step that has taken long, as it does for a very large object. */
+class Pace {
+  readonly #clock: Pick<Turn, 'now'>;
+  #startedAt: number;
+
+  constructor(clock: Pick<Turn, 'now'>) {
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+  }
+
+  /** Ends a step. */
+  async step(): Promise<void> {
+    if (this.#clock.now() - this.#startedAt > STEP_MS) await nextRound();
+    this.#startedAt = this.#clock.now();
+  }
 }
 
 /** Removes the charge that a recount has given back. Charges to other quotas stay, so that they are not made twice. */
