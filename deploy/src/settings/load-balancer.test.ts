@@ -48,6 +48,17 @@ test('a failed check ends no connection: silence does, and not before it may hav
   expect(silence).toBe(10_000);
 });
 
+test.each([
+  ['docker-compose.yml', 'load-balancer'],
+  ['docker-compose.yml', 'ingress'],
+  ['deploy/compose/hosts.yml', 'agent-gateway'],
+])('HAProxy has no timers of the kernel for its watchdog: %s, %s', (file, service) => {
+  const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
+  const [, settings = ''] = new RegExp(`^  ${service}:\\n((?:(?:    .*)?\\n)+)`, 'm').exec(text) ?? [];
+  expect(settings).toMatch(/ulimits: \{ sigpending: 0 \}|\*without-watchdog\]/);
+  expect(text).toContain('ulimits: { sigpending: 0 }');
+});
+
 test('an address that DNS no longer lists stays until its checks have failed', () => {
   expect(milliseconds('hold nx')).toBeGreaterThan(16_000);
   expect(milliseconds('hold obsolete')).toBeGreaterThan(16_000);
