@@ -137,7 +137,7 @@ function rotationOf(query: Query, content: LocalContent, transport: Transport, r
 /** Yields the records of an answer: its addresses last, from this one on. */
 function* inOrder({ aliases, sets }: LocalContent, firstAddress: number): Iterable<OwnedRecord> {
   yield* aliases;
-  for (const { owner, set } of sets.toSorted((a, b) => Number(a.set.type === 'A') - Number(b.set.type === 'A'))) {
-    for (const data of set.from(set.type === 'A' ? firstAddress : 0)) yield { owner, data };
-  }
+  for (const { owner, set } of sets) if (set.type !== 'A') for (const data of set.from(0)) yield { owner, data };
+  for (const { owner, set } of sets)
+    if (set.type === 'A') for (const data of set.from(firstAddress)) yield { owner, data };
 }

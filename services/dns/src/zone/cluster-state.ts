@@ -101,7 +101,9 @@ export function oneRecord<Data extends { readonly type: string }>(data: Data): R
 
 /** The address records of different addresses, which may begin with each of them. */
 export function addressSet(addresses: readonly string[]): RecordSet | undefined {
-  if (addresses.length === 0) return undefined;
+  const [only] = addresses;
+  if (only === undefined) return undefined;
+  if (addresses.length === 1) return oneRecord({ type: 'A', address: only });
   const from = function* (beginning: number): Iterable<RecordData> {
     for (let i = 0; i < addresses.length; i++) {
       yield { type: 'A', address: addresses[(beginning + i) % addresses.length] ?? '' };
@@ -110,16 +112,13 @@ export function addressSet(addresses: readonly string[]): RecordSet | undefined 
   return { type: 'A', beginnings: addresses.length, from };
 }
 
-/** The records of the different ones among candidates. `sameAs` is equal for equal candidates. */
-export function differentRecords<T>(
+/** The records of candidates; undefined if there is none. `toRecords` is called when they are needed. */
+export function candidateSet<T>(
   type: RecordData['type'],
   candidates: () => Iterable<T>,
-  { sameAs, toRecord }: { readonly sameAs: (candidate: T) => string; readonly toRecord: (candidate: T) => RecordData },
+  toRecords: (candidates: Iterable<T>) => Iterable<RecordData>,
 ): RecordSet | undefined {
-  const from = function* (): Iterable<RecordData> {
-    for (const candidate of different(candidates(), sameAs)) yield toRecord(candidate);
-  };
-  for (const _ of from()) return { type, beginnings: 1, from };
+  for (const _ of candidates()) return { type, beginnings: 1, from: () => toRecords(candidates()) };
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import {
+  candidateSet,
   type ClusterState,
-  differentRecords,
+  different,
   EMPTY,
   type Found,
   foundUnlessEmpty,
@@ -54,10 +55,13 @@ export class ReverseZone {
 
 /** Kubernetes' DNS specification, sections 2.3.3 and 2.4.3: the name of the Service, and of each endpoint of a headless Service. */
 function nameSet(state: ClusterState, address: string): RecordSet | undefined {
-  return differentRecords('PTR', () => namesOf(state, address), {
-    sameAs: (target) => target,
-    toRecord: (target) => ({ type: 'PTR', target }),
-  });
+  return candidateSet(
+    'PTR',
+    () => namesOf(state, address),
+    function* (names) {
+      for (const target of different(names, (name) => name)) yield { type: 'PTR', target };
+    },
+  );
 }
 
 function* namesOf(state: ClusterState, address: string): Iterable<string> {

@@ -3,9 +3,9 @@ import {
   ABSENT,
   addressSet,
   ANY_PORT,
+  candidateSet,
   type ClusterState,
   different,
-  differentRecords,
   EMPTY,
   type Found,
   foundUnlessEmpty,
@@ -80,15 +80,19 @@ function externalName({ spec }: Service, below: readonly string[]): Found {
 /** Returns the records of the ports that these labels lead to. */
 function portSet(state: ClusterState, named: NamedService, labels: string): RecordSet | undefined {
   const candidates = () => portsOf(state, named, labels);
-  const sameAs = ({ port, target }: ServedPort) => `${port} ${target}`;
-  // More targets do not change their weight.
-  let count = 0;
-  for (const _ of different(candidates(), sameAs)) if (++count > TOTAL_WEIGHT / 2) break;
-  const weight = Math.max(1, Math.floor(TOTAL_WEIGHT / Math.max(1, count)));
-  return differentRecords('SRV', candidates, {
-    sameAs,
-    toRecord: ({ port, target }) => ({ type: 'SRV', priority: 0, weight, port, target }),
+  return candidateSet('SRV', candidates, function* (ports) {
+    const weight = weightOf(candidates());
+    for (const { port, target } of different(ports, sameAs)) yield { type: 'SRV', priority: 0, weight, port, target };
   });
+}
+
+const sameAs = ({ port, target }: ServedPort) => `${port} ${target}`;
+
+/** More than half of the total weight in ports do not change their weight: they are not counted. */
+function weightOf(ports: Iterable<ServedPort>): number {
+  let count = 0;
+  for (const _ of different(ports, sameAs)) if (++count > TOTAL_WEIGHT / 2) break;
+  return Math.max(1, Math.floor(TOTAL_WEIGHT / Math.max(1, count)));
 }
 
 /** Yields the ports at which a Service is reached: its own ports, or the ports of each endpoint of a headless Service. */
