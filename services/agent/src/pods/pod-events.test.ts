@@ -77,7 +77,11 @@ describe('the Events of a pod', () => {
   });
 
   it('report a failed probe by its kind', () => {
-    events.unhealthy(POD, 'main', 'liveness', 'timeout');
-    expect(recorded).toEqual(['Warning Unhealthy at spec.containers{main}: Liveness probe failed: timeout']);
+    events.unhealthy(POD, 'main', 'liveness', { kind: 'failure', message: 'timeout' });
+    events.unhealthy(POD, 'main', 'liveness', { kind: 'failure', message: 'unexpected EOF', cause: 'error' });
+    expect(recorded).toEqual([
+      'Warning Unhealthy at spec.containers{main}: Liveness probe failed: timeout',
+      'Warning Unhealthy at spec.containers{main}: Liveness probe errored and resulted in failure state: unexpected EOF',
+    ]);
   });
 });

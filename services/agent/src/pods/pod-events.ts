@@ -4,6 +4,7 @@ import type { EventRecorder } from '@gantry/controller-runtime';
 import { type BackOffEntry, isImageFailure } from '../plan/back-off.ts';
 import type { PodPlan, StopContainer, Waiting } from '../plan/pod-plan.ts';
 import type { ProbeKind } from '../probes/probe-counter.ts';
+import type { ProbeFailure } from '../probes/probe-types/probe-type.ts';
 import { isAgentError } from '../runtime/agent-error.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
@@ -48,10 +49,11 @@ export class PodEvents {
     this.#recorder.event(pod, 'Warning', 'InvalidAnnotation', message);
   }
 
-  unhealthy(pod: Pod, container: string, probe: ProbeKind, message: string): void {
+  unhealthy(pod: Pod, container: string, probe: ProbeKind, { message, cause }: ProbeFailure): void {
     const title = `${probe.charAt(0).toUpperCase()}${probe.slice(1)}`;
     const path = containerPath(pod, container);
-    this.#recorder.event(pod, 'Warning', 'Unhealthy', `${title} probe failed: ${message}`, path);
+    const what = cause === 'error' ? 'errored and resulted in failure state' : 'failed';
+    this.#recorder.event(pod, 'Warning', 'Unhealthy', `${title} probe ${what}: ${message}`, path);
   }
 
   probeWarning(pod: Pod, container: string, probe: ProbeKind, message: string): void {

@@ -62,9 +62,9 @@ export class PodWorker extends PodSteps {
         const pod = pods.get(uid);
         if (pod !== undefined) probes.metrics.count({ ...keyOf(pod), uid }, container, kind, outcome);
       },
-      onFailure: (container, kind, message) => {
+      onFailure: (container, kind, failure) => {
         const pod = pods.get(uid);
-        if (pod !== undefined) this.events.unhealthy(pod, container, kind, message);
+        if (pod !== undefined) this.events.unhealthy(pod, container, kind, failure);
       },
       onWarning: (container, kind, message) => {
         const pod = pods.get(uid);

@@ -1,11 +1,13 @@
 import { type Clock, sleep } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
-import { expect, it } from 'vitest';
+import { createServer, type AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
 import { Slots } from '../pods/slots.ts';
 import { container } from '../testing/pods.ts';
 import { runningContainer } from '../testing/running-container.ts';
 import type { CommandLimits } from './pod-commands.ts';
 import { ProbeRunner } from './probe-runner.ts';
+import type { ProbeFailure } from './probe-types/probe-type.ts';
 import { TimerWheel } from './timer-wheel.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
@@ -83,7 +85,7 @@ it('commands run a few at a time, and a command that waits for its turn has its 
     random: () => 0,
     onFindings: () => undefined,
     onOutcome: (_name, _kind, outcome) => void seconds.add(outcome.seconds),
-    onFailure: (_name, _kind, message) => expect.fail(message),
+    onFailure: (_name, _kind, { message }) => expect.fail(message),
     onWarning: () => undefined,
   });
   const targets = Array.from({ length: 10 }, (_, i) => ({
@@ -169,7 +171,7 @@ function nodeOfPods(bounds: Parameters<typeof limits>[1], takesMs: (pod: string)
       random: () => 0,
       onFindings: () => undefined,
       onOutcome: () => undefined,
-      onFailure: (_name, _kind, message) => expect.fail(message),
+      onFailure: (_name, _kind, { message }) => expect.fail(message),
       onWarning: () => undefined,
     });
     const targets = Array.from({ length: containers }, (_, i) => ({
@@ -243,7 +245,7 @@ it('a container is not probed on after the probe that ends it', async () => {
     random: () => 0,
     onFindings: () => undefined,
     onOutcome: () => undefined,
-    onFailure: (_name, _kind, message) => void failures.push(message),
+    onFailure: (_name, _kind, { message }) => void failures.push(message),
     onWarning: () => undefined,
   });
   const probed = container('main', {
@@ -284,4 +286,42 @@ it('a probe that ends by a defect is reported; one that is stopped is not', asyn
   runner.stop();
   await clock.advance(3_000);
   expect(warnings).toEqual(['broken readiness: the probe has ended: no such pod']);
+});
+
+it('a probe that ends with an error instead of a result is tried three times at once', async () => {
+  let requests = 0;
+  const server = createServer((socket) => {
+    requests++;
+    socket.on('error', () => socket.destroy());
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const clock = new ManualClock();
+  const failed = Promise.withResolvers<ProbeFailure>();
+  const runner = new ProbeRunner({
+    timers: new TimerWheel(clock),
+    commands: limits(clock, {}),
+    containers: { exec: () => Promise.reject(new RangeError('no command')) },
+    clock,
+    random: () => 0,
+    onFindings: () => undefined,
+    onOutcome: () => undefined,
+    onFailure: (_name, _kind, failure) => failed.resolve(failure),
+    onWarning: () => undefined,
+  });
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const { port } = server.address() as AddressInfo;
+  const target = {
+    container: container('main', { readinessProbe: { httpGet: { port } } }),
+    containerId: 'id',
+    address: '127.0.0.1',
+    network: 'pod' as const,
+    startedAt: clock.now(),
+  };
+  runner.sync([target], 'running', stop.signal);
+  await clock.advance(1_000);
+  expect(await failed.promise).toMatchObject({ kind: 'failure', message: 'unexpected EOF', cause: 'error' });
+  expect(requests).toBe(3);
 });

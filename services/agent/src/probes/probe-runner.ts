@@ -14,8 +14,11 @@ import {
 } from './probe-counter.ts';
 import { type CommandLimits, PodCommands } from './pod-commands.ts';
 import type { ProbeMetrics } from './probe-metrics.ts';
-import type { ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
+import type { ProbeFailure, ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
 import type { TimerWheel } from './timer-wheel.ts';
+
+/** How often a probe is tried that ends with an error instead of a result (Kubernetes: maxProbeRetries). */
+const MAX_TRIES = 3;
 
 /** A running container to probe. */
 export interface ProbedContainer extends ProbeTarget {
@@ -42,7 +45,7 @@ export interface ProbeRunnerOptions extends Omit<ProbeTools, 'metrics'> {
   readonly onFindings: (name: string, findings: ProbeFindings) => void;
   /** Called after each probe, with its duration. */
   readonly onOutcome: (container: string, kind: ProbeKind, outcome: TimedOutcome) => void;
-  readonly onFailure: (container: string, kind: ProbeKind, message: string) => void;
+  readonly onFailure: (container: string, kind: ProbeKind, failure: ProbeFailure) => void;
   /** Called when a successful probe has a warning. */
   readonly onWarning: (container: string, kind: ProbeKind, message: string) => void;
 }
@@ -132,7 +135,7 @@ export class ProbeRunner {
         const outcome = await this.#once(probe, target, signal);
         if (signal.aborted) return;
         onOutcome(target.container.name, kind, outcome);
-        if (outcome.kind === 'failure') onFailure(target.container.name, kind, outcome.message);
+        if (outcome.kind === 'failure') onFailure(target.container.name, kind, outcome);
         else if (outcome.warning !== undefined) onWarning(target.container.name, kind, outcome.warning);
         probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
         this.#report(target.container, probed);
@@ -147,11 +150,16 @@ export class ProbeRunner {
 
   async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal): Promise<TimedOutcome> {
     const { clock, containers } = this.#options;
-    const run = async () => {
+    const runOnce = async () => {
       using deadline = withDeadline(clock, signal, (probe.timeoutSeconds ?? 1) * 1000);
       const startedMs = clock.monotonicMs();
       const outcome = await performProbe(probe, target, containers, deadline);
       return { ...outcome, seconds: (clock.monotonicMs() - startedMs) / 1000 };
+    };
+    const run = async () => {
+      let outcome = await runOnce();
+      for (let tries = 1; tries < MAX_TRIES && hadError(outcome) && !signal.aborted; tries++) outcome = await runOnce();
+      return outcome;
     };
     // A command's wait for its turn does not count towards its timeout.
     return await (probe.exec === undefined ? run() : this.#commands.run(run, signal));
@@ -164,6 +172,10 @@ export class ProbeRunner {
     probed.reported = text;
     this.#options.onFindings(container.name, findings);
   }
+}
+
+function hadError(outcome: ProbeOutcome): boolean {
+  return outcome.kind === 'failure' && outcome.cause === 'error';
 }
 
 function probesOf(container: Container): readonly (readonly [ProbeKind, Probe])[] {

@@ -1,7 +1,7 @@
 import { type Clock, errorMessage, sleep } from '@gantry/base';
 import type { HTTPGetAction, LifecycleHandler } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
-import { httpGet, httpTargetOf } from './probe-types/http-request.ts';
+import { httpTargetOf, requestHook } from './probe-types/http-request.ts';
 import type { ProbeContext } from './probe-types/probe-type.ts';
 
 /** A container with a hook, and the runtime for reaching it. */
@@ -48,13 +48,13 @@ export async function runHook(
 /** If a server responds to HTTPS with plain HTTP, the request is repeated over HTTP without credentials. */
 async function request(action: HTTPGetAction, target: HookTarget, signal: AbortSignal): Promise<void> {
   try {
-    await httpGet(httpTargetOf(action, target), action, target, 'kube-lifecycle/1.36', signal);
+    await requestHook(httpTargetOf(action, target), action, target, signal);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (action.scheme !== 'HTTPS' || !PLAIN_HTTP.has(code)) throw error;
     const httpHeaders = (action.httpHeaders ?? []).filter(({ name }) => name.toLowerCase() !== 'authorization');
     const plain = { ...action, scheme: 'HTTP', httpHeaders };
-    await httpGet(httpTargetOf(plain, target), plain, target, 'kube-lifecycle/1.36', signal);
+    await requestHook(httpTargetOf(plain, target), plain, target, signal);
   }
 }
 

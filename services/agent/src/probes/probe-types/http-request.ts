@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { HTTPGetAction } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
@@ -30,37 +30,55 @@ export function httpTargetOf(action: HTTPGetAction, { container, address }: Prob
   return { url: `${scheme}://${host}:${port}${path.startsWith('/') ? path : `/${path}`}`, host, port, scheme };
 }
 
-/** The response: its status, its Location, and the beginning of a redirect's body. */
-export interface HttpOutcome {
-  readonly code: number;
-  readonly location: string | undefined;
-  readonly body: string;
-}
-
+/** The part of a body that is read (Kubernetes: maxRespBodyLength). */
 const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
 
 /**
  * Sends a GET request. As in Kubernetes, certificates are not verified. Redirects to the same host are followed; a redirect to another
- * host is returned as the outcome. Rejects when there is no response.
+ * host is returned as the response. Rejects when there is no response. The caller has to read or destroy the body.
  */
-export async function httpGet(
+async function httpGet(
   first: HttpTarget,
   { httpHeaders }: HTTPGetAction,
   target: ProbeTarget,
   userAgent: string,
   signal: AbortSignal,
-): Promise<HttpOutcome> {
+): Promise<IncomingMessage> {
   let url = first.url;
   for (let followed = 0; ; followed++) {
-    const outcome = await request(url, headersOf(httpHeaders, userAgent), target, signal);
-    if (outcome.location === undefined || !isRedirect(outcome.code)) return outcome;
-    const next = new URL(outcome.location, url);
-    if (next.hostname !== new URL(first.url).hostname || !/^https?:$/.test(next.protocol)) return outcome;
+    const response = await request(url, headersOf(httpHeaders, userAgent), target, signal);
+    const { statusCode = 0, headers } = response;
+    if (headers.location === undefined || !isRedirect(statusCode)) return response;
+    const next = new URL(headers.location, url);
+    if (next.hostname !== new URL(first.url).hostname || !/^https?:$/.test(next.protocol)) return response;
+    response.destroy();
     if (followed === MAX_REDIRECTS - 1) {
       throw new AgentError('Runtime', `Get ${JSON.stringify(next.href)}: stopped after 10 redirects`);
     }
     url = next.href;
+  }
+}
+
+/**
+ * Sends the request of a hook and waits for the end of a short body, like the kubelet (pkg/kubelet/lifecycle/handlers.go): any response is
+ * a success, also with an incomplete body. Rejects when there is no response.
+ */
+export async function requestHook(
+  first: HttpTarget,
+  action: HTTPGetAction,
+  target: ProbeTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await httpGet(first, action, target, 'kube-lifecycle/1.36', signal);
+  if (Number(response.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
+    response.destroy();
+    return;
+  }
+  try {
+    await beginningOf(response);
+  } catch {
+    signal.throwIfAborted();
   }
 }
 
@@ -70,10 +88,10 @@ function isRedirect(code: number): boolean {
 
 function request(
   url: string,
-  headers: Record<string, string>,
+  headers: Record<string, string | string[]>,
   target: ProbeTarget,
   signal: AbortSignal,
-): Promise<HttpOutcome> {
+): Promise<IncomingMessage> {
   const { hostname, protocol } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
   const guard = host === target.address ? undefined : probeLookup(target);
@@ -86,20 +104,13 @@ function request(
     ...(protocol === 'https:' ? { rejectUnauthorized: false } : {}),
   };
   return new Promise((resolve, reject) => {
-    const call = (protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (response) => {
-      const { statusCode: code = 0, headers: received } = response;
-      const end = (body: string) => resolve({ code, location: received.location, body });
-      if (code >= 300 && code < 400) beginningOf(response).then(end, reject);
-      else {
-        response.destroy();
-        end('');
-      }
-    });
+    const call = (protocol === 'https:' ? httpsRequest : httpRequest)(url, options, resolve);
     call.on('error', reject);
     call.end();
   });
 }
 
+/** The body, or its first 10 KB. Rejects when the server closes before the end. */
 async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   let read = Buffer.alloc(0);
   for await (const part of body) {
@@ -109,27 +120,39 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return read.subarray(0, MAX_BODY_BYTES).toString();
 }
 
-/** The headers of a Kubernetes client, overridden by those of the action. An empty Accept or User-Agent is omitted. */
-function headersOf(headers: HTTPGetAction['httpHeaders'], userAgent: string): Record<string, string> {
-  const all = new Map([
-    ['user-agent', ['User-Agent', userAgent]],
-    ['accept', ['Accept', '*/*']],
-    ['connection', ['Connection', 'close']],
-  ]);
-  for (const { name, value } of headers ?? []) all.set(name.toLowerCase(), [name, value]);
-  const sent = [...all.values()].map(([name = '', value = '']) => [name, value] as const);
-  return Object.fromEntries(sent.filter(([name, value]) => value !== '' || !/^(accept|user-agent)$/i.test(name)));
+/** Headers that Go's client computes, whatever the action says (reqWriteExcludeHeader of net/http). */
+const COMPUTED = /^(content-length|transfer-encoding|trailer)$/;
+/** Headers of which Go's client sends the first value alone, and none if that is empty. */
+const SINGLE = /^(host|user-agent)$/;
+
+/** The headers of a Kubernetes client, overridden by those of the action. Of a repeated name all values are sent, in their order. */
+function headersOf(headers: HTTPGetAction['httpHeaders'] = [], userAgent: string): Record<string, string | string[]> {
+  const own = Map.groupBy(headers, ({ name }) => name.toLowerCase());
+  const sent: Record<string, string | string[]> = {};
+  for (const [name, value] of [
+    ['User-Agent', userAgent],
+    ['Accept', '*/*'],
+    ['Connection', 'close'],
+  ] as const) {
+    if (!own.has(name.toLowerCase())) sent[name] = value;
+  }
+  for (const [key, all] of own) {
+    const [{ name, value: first } = { name: key, value: '' }] = all;
+    if (COMPUTED.test(key) || ((key === 'accept' || SINGLE.test(key)) && first === '')) continue;
+    sent[name] = SINGLE.test(key) ? first : all.map(({ value }) => value);
+  }
+  return sent;
 }
 
-/** Requests a URL over HTTP or HTTPS. A status from 200 to 399 is a success, with a warning for a redirect to another host. */
+/**
+ * Requests a URL over HTTP or HTTPS. A status from 200 to 399 is a success, with a warning for a redirect to another host. Whatever the
+ * status, the body must arrive in time, or its first 10 KB (pkg/probe/http/http.go).
+ */
 export const httpGetProbe = defineProbeType('httpGet', async (action, target, signal): Promise<ProbeOutcome> => {
   const where = httpTargetOf(action, target);
+  let response: IncomingMessage;
   try {
-    const { code, body } = await httpGet(where, action, target, 'kube-probe/1.36', signal);
-    if (code >= 300 && code < 400) {
-      return { kind: 'success', warning: `Probe terminated redirects, Response body: ${body}` };
-    }
-    return code >= 200 && code < 300 ? SUCCESS : failure(`HTTP probe failed with statuscode: ${code}`);
+    response = await httpGet(where, action, target, 'kube-probe/1.36', signal);
   } catch (error) {
     if (error instanceof AgentError || !(error instanceof Error)) throw error;
     const why = signal.aborted
@@ -137,4 +160,18 @@ export const httpGetProbe = defineProbeType('httpGet', async (action, target, si
       : dialError(error, where.host, where.port);
     return failure(`Get "${where.url}": ${why}`);
   }
+  let body: string;
+  try {
+    body = await beginningOf(response);
+  } catch {
+    const why = signal.aborted
+      ? 'context deadline exceeded (Client.Timeout or context cancellation while reading body)'
+      : 'unexpected EOF';
+    return { kind: 'failure', message: why, cause: 'error' };
+  }
+  const { statusCode: code = 0 } = response;
+  if (code >= 300 && code < 400) {
+    return { kind: 'success', warning: `Probe terminated redirects, Response body: ${body}` };
+  }
+  return code >= 200 && code < 300 ? SUCCESS : failure(`HTTP probe failed with statuscode: ${code}`);
 });

@@ -18,9 +18,14 @@ export interface ProbeContext extends ProbeTarget {
 }
 
 /** The result of one run of a probe. */
-export type ProbeOutcome =
-  | { readonly kind: 'success'; readonly warning?: string }
-  | { readonly kind: 'failure'; readonly message: string };
+export type ProbeOutcome = { readonly kind: 'success'; readonly warning?: string } | ProbeFailure;
+
+/** A failed run of a probe. `error`: it had no result, so it is repeated at once, like in the kubelet. */
+export interface ProbeFailure {
+  readonly kind: 'failure';
+  readonly message: string;
+  readonly cause?: 'error';
+}
 
 /** The outcome of a successful probe. */
 export const SUCCESS: ProbeOutcome = { kind: 'success' };
