@@ -15,6 +15,8 @@ import { createProgress, type StepTime } from '../machine/progress.ts';
 import { createShell, mustRun } from '../machine/shell.ts';
 import { ensureSettings, storeSettings } from '../settings/ensure-settings.ts';
 import { readGivenSettings } from '../settings/given-settings.ts';
+import { serviceRanges } from '../settings/in-use.ts';
+import { overlaps } from '../settings/ranges.ts';
 import { runCommand } from './run-command.ts';
 
 const clock = systemClock;
@@ -40,9 +42,10 @@ await runCommand(async () => {
   });
   const settings = await progress.step('settings', async (note) => {
     const chosen = await ensureSettings(config, shell, given);
-    note(
-      `cluster ${chosen.clusterId}, port ${chosen.port}, pods in ${chosen.podCidr}, Services in ${chosen.serviceCidr}`,
-    );
+    const { clusterId, port, podCidr, serviceCidr } = chosen;
+    const isShared = (await serviceRanges(shell, clusterId)).some((range) => overlaps(range, serviceCidr));
+    const warning = isShared ? ', as another cluster of this machine (docs/operating.md says how to change that)' : '';
+    note(`cluster ${clusterId}, port ${port}, pods in ${podCidr}, Services in ${serviceCidr}${warning}`);
     return chosen;
   });
   await progress.step('images', async (note) => {
