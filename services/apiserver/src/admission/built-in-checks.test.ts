@@ -1,15 +1,12 @@
 import type { KubeObject } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { patchBody, jsonBody, startHarness, type Harness, WRITE } from '../registry/testing.ts';
 
 describe('the checks that are always on', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     await h.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   const pod = (spec: object, metadata: object = {}): Promise<KubeObject> =>

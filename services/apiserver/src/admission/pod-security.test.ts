@@ -1,10 +1,10 @@
 import { atOnce } from '@gantry/base';
 import { NO_POD_SECURITY_EXEMPTIONS } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { NOT_AUDITED, type RequestAudit } from '../audit/index.ts';
 import type { User } from '../auth/user.ts';
-import { ADMIN, createHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
+import { ADMIN, startHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
 import { type AdmissionReader, Reinvocation } from './check/admission-check.ts';
 import { podSecurity } from './pod-security.ts';
 
@@ -13,11 +13,8 @@ const PREFIX = 'pod-security.kubernetes.io/';
 describe('pod security', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     await h.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   const demand = (labels: Record<string, string>) => {
@@ -62,7 +59,7 @@ describe('the exemptions of pod security', () => {
   const USER = { name: 'trusted', uid: '', groups: ['system:masters'], extra: {} };
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness({
+    h = await startHarness({
       podSecurityExemptions: { usernames: ['trusted'], runtimeClasses: ['strong'], namespaces: ['default'] },
     });
     const labels = { [`${PREFIX}enforce`]: 'restricted', [`${PREFIX}warn`]: 'baseline' };
@@ -76,9 +73,6 @@ describe('the exemptions of pod security', () => {
     }
     const metadata = { name: 'strong' };
     await h.create('runtimeclasses', { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata, handler: 'runc' });
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   /** Collects audit annotations. */

@@ -1,8 +1,8 @@
 import type { KubeObject } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createRegistry } from '../registry/create-registry.ts';
 import { DELETE_AS_USUAL, deleteBody } from '../registry/contract/registry.ts';
-import { createHarness, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
+import { startHarness, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
 import { StatusError } from '@gantry/objects';
 
 const ENFORCE = 'pod-security.kubernetes.io/enforce';
@@ -10,11 +10,8 @@ const ENFORCE = 'pod-security.kubernetes.io/enforce';
 describe('admission', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     await h.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   /** Waits until the cache has reached the write, since admission reads the cache. */

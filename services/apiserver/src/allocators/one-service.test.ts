@@ -1,6 +1,6 @@
 import type { KubeObject, Service } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, definitionOf, type Harness } from '../registry/testing.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { startHarness, definitionOf, type Harness } from '../registry/testing.ts';
 import { createAllocators } from './index.ts';
 
 const never = new AbortController().signal;
@@ -8,10 +8,7 @@ const never = new AbortController().signal;
 describe('the allocators', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness();
   });
 
   const service = (clusterIP: string): Service & KubeObject => ({

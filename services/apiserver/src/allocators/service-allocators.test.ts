@@ -1,8 +1,8 @@
 import type { KubeObject, Service } from '@gantry/objects';
 import { must } from '@gantry/base';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { EVERYTHING, type Registry, createRegistry } from '../registry/index.ts';
-import { createHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
+import { startHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
 import { ownerOf } from './claims.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { createAllocators } from './index.ts';
@@ -18,10 +18,7 @@ const never = new AbortController().signal;
 describe('the allocators', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness();
   });
 
   const allocators = (serviceCidr = '10.96.0.0/16') => createAllocators({ ...h.deps, serviceCidr });
@@ -274,7 +271,7 @@ describe('the allocators', () => {
   });
 
   it('gives one address and one port to one Service, however many ask at once at several apiservers', async () => {
-    const other = await createHarness({ etcd: h.store.etcd, seed: 8 });
+    const other = await startHarness({ etcd: h.store.etcd, seed: 8 });
     const spec = { clusterIP: '10.96.7.7', type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] };
     const creations = Array.from({ length: 12 }, (_, i) => {
       const { registry, context, target } = i % 2 === 0 ? h : other;
@@ -289,7 +286,6 @@ describe('the allocators', () => {
     const uid = must(items[0], 'the one').object.metadata.uid;
     expect(await claimant('addresses/10.96.7.7')).toBe(uid);
     expect(await claimant('node-ports/30001')).toBe(uid);
-    await other.stop();
   });
 
   it.each([

@@ -9,7 +9,7 @@ import { ResourceRegistry } from '../resource-registry.ts';
 import { DELETE_AS_USUAL, EVERYTHING, deleteBody } from '../registry/index.ts';
 import type { Watcher } from '../cache/index.ts';
 import type { WatchItem } from '../cache/object-response.ts';
-import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
+import { patchBody, jsonBody, startHarness, type Harness, WRITE } from '../registry/testing.ts';
 import { createLoopbackClient } from '../loopback-client.ts';
 import { definitionController } from './definition-controller.ts';
 import { planDefinition } from './plan-definition.ts';
@@ -46,7 +46,7 @@ describe('custom resources', () => {
 
   beforeEach(async () => {
     resourceRegistry = new ResourceRegistry(resources);
-    h = await createHarness({ resourceRegistry });
+    h = await startHarness({ resourceRegistry });
     stopping = new AbortController();
     serveDefinitions(h.deps.cache, resourceRegistry, {});
     const logger = createLogger({ service: 'test', level: 'silent' as never });
@@ -63,7 +63,6 @@ describe('custom resources', () => {
   afterEach(async () => {
     stopping.abort();
     await h.settle(running);
-    await h.stop();
   });
 
   const until = async (holds: () => boolean): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { EndpointSlice, Endpoints } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness } from '../registry/testing.ts';
+import { startHarness, type Harness } from '../registry/testing.ts';
 import { createLoopbackClient } from '../loopback-client.ts';
 import { kubernetesEndpoints } from './kubernetes-endpoints.ts';
 import { createPeerRegistry, type PeerRegistry } from '../peer-registry.ts';
@@ -11,14 +11,13 @@ describe('the endpoints of default/kubernetes', () => {
   const members: { readonly stop: AbortController; readonly done: Promise<void> }[] = [];
 
   beforeEach(async () => {
-    harness = await createHarness();
+    harness = await startHarness();
   });
 
   afterEach(async () => {
     for (const { stop } of members) stop.abort();
     await harness.clock.advance(1000);
     await Promise.all(members.splice(0).map(({ done }) => done));
-    await harness.stop();
   });
 
   /** The peer registry of another apiserver with the same etcd. */

@@ -3,7 +3,7 @@ import { createMetrics, type Logger, silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LegacyTokenUses } from '../auth/authn/legacy-tokens.ts';
 import { DELETE_AS_USUAL, deleteBody } from '../registry/contract/registry.ts';
-import { createHarness, type Harness } from '../registry/testing.ts';
+import { startHarness, type Harness } from '../registry/testing.ts';
 import { createLoopbackClient, type LoopbackClient } from '../loopback-client.ts';
 import { legacyTokenCounters } from '../meters.ts';
 import { legacyTokenTracking, trackingSince } from './legacy-tokens.ts';
@@ -19,7 +19,7 @@ let client: LoopbackClient;
 let warnings: string[];
 
 beforeEach(async () => {
-  harness = await createHarness();
+  harness = await startHarness();
   const { clock, registry, deps } = harness;
   const kubeSystem = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system' } };
   await harness.create('namespaces', kubeSystem);
@@ -37,7 +37,6 @@ beforeEach(async () => {
 afterEach(async () => {
   stop.abort();
   await harness.settle(Promise.all(running));
-  await harness.stop();
 });
 
 async function stored<T extends KubeObject>(resource: string, name: string, namespace = 'n'): Promise<T> {

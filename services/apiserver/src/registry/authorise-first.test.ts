@@ -1,18 +1,15 @@
 import { type JsonObject, StatusError } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createRegistry } from './create-registry.ts';
 import { EVERYTHING, type Registry, type RequestContext } from './contract/registry.ts';
-import { allowAll, createHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from './testing.ts';
+import { allowAll, startHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from './testing.ts';
 
 describe('the order of a write', () => {
   let h: Harness;
   let reads: number;
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     reads = 0;
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   const refusing = () => {

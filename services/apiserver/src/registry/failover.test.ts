@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError } from '@gantry/objects';
 import { must, seededRandom } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
-import { jsonBody, createHarness, definitionOf, type Harness, WRITE } from './testing.ts';
+import { jsonBody, startHarness, definitionOf, type Harness, WRITE } from './testing.ts';
 import { deleteBody, DELETE_AS_USUAL } from './contract/registry.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
@@ -65,8 +65,8 @@ async function follow(h: Harness, version: number, seen: Map<string, KubeObject>
 describe('several apiservers', () => {
   it.each([1, 2, 3])('show a client that moves between them every change once (seed %i)', async (seed) => {
     const random = seededRandom(seed);
-    const one = await createHarness({ seed });
-    const two = await createHarness({ etcd: one.store.etcd, seed: seed + 100 });
+    const one = await startHarness({ seed });
+    const two = await startHarness({ etcd: one.store.etcd, seed: seed + 100 });
     const either = () => (random() < 0.5 ? one : two);
     const seen = new Map<string, KubeObject>();
     const request = {
@@ -94,7 +94,5 @@ describe('several apiservers', () => {
     expect([...seen.values()].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))).toEqual(
       last.items.map((item) => item.object),
     );
-    await one.stop();
-    await two.stop();
   });
 });

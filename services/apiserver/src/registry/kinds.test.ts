@@ -1,12 +1,12 @@
 import { resources } from '@gantry/kinds';
-import { type KubeObject, type Namespace, type Pod, type Service, StatusError } from '@gantry/objects';
+import type { KubeObject, Namespace, Pod, Service, StatusError } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { bootstrapLoop } from '../loops/bootstrap/bootstrap.ts';
 import { createLoopbackClient } from '../loopback-client.ts';
 import { deleteBody, DELETE_AS_USUAL, type DeleteOptions, EVERYTHING } from './contract/registry.ts';
-import { patchBody, jsonBody, createHarness, definitionOf, type Harness, WRITE } from './testing.ts';
+import { patchBody, jsonBody, startHarness, definitionOf, type Harness, WRITE } from './testing.ts';
 
 const pod = (name: string, spec: object = {}) => ({
   apiVersion: 'v1',
@@ -53,25 +53,11 @@ async function bootstrapped({ registry, deps, settle }: Harness, act = async () 
 describe('the generic registry on kinds of their own ways', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     await h.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
   });
-  afterEach(async () => {
-    await h.stop();
-  });
 
-  const failure = (work: Promise<unknown>): Promise<StatusError> =>
-    h.settle(
-      work.then(
-        () => {
-          throw new Error('it did not fail');
-        },
-        (error: unknown) => {
-          if (!(error instanceof StatusError)) throw error;
-          return error;
-        },
-      ),
-    );
+  const failure = (work: Promise<unknown>) => h.failure(work);
   const get = async <T extends KubeObject>(resource: string, name: string, subresource = '') =>
     (await h.settle(h.registry.get(h.context(), h.target(resource, name, { subresource }), ''))).object as T;
   const update = async (resource: string, object: KubeObject, subresource = '') => {
@@ -168,7 +154,7 @@ describe('the generic registry on kinds of their own ways', () => {
   });
 
   it('lets nothing into a namespace whose end this apiserver has not heard of', async () => {
-    const other = await createHarness({ etcd: h.store.etcd, seed: 9 });
+    const other = await startHarness({ etcd: h.store.etcd, seed: 9 });
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'm' } };
     const stored = await h.create('namespaces', namespace);
     await other.settle(other.deps.cache.catchUp(1000, new AbortController().signal));
@@ -191,7 +177,6 @@ describe('the generic registry on kinds of their own ways', () => {
     await update('namespaces', { ...ending, spec: { finalizers: [] } } as KubeObject, 'finalize');
     expect(await late()).toBe('namespaces "m" not found');
     h.store.etcd.resumeWatches();
-    await other.stop();
   });
 
   it('scales through the scale subresource and raises the generation', async () => {
@@ -261,7 +246,7 @@ describe('the generic registry on kinds of their own ways', () => {
   });
 
   it('never gives the same address twice from two apiservers at once', async () => {
-    const other = await createHarness({ etcd: h.store.etcd, seed: 7 });
+    const other = await startHarness({ etcd: h.store.etcd, seed: 7 });
     const names = Array.from({ length: 10 }, (_, i) => i);
     const made = await Promise.all([
       h.settle(Promise.all(names.map((i) => h.create('services', service(`a${i}`))))),
@@ -269,7 +254,6 @@ describe('the generic registry on kinds of their own ways', () => {
     ]);
     const addresses = made.flat().map((one) => (one as Service).spec?.clusterIP);
     expect(new Set(addresses).size).toBe(20);
-    await other.stop();
   });
 
   it('issues tokens for accounts that exist, bound to pods that run as them', async () => {
@@ -314,7 +298,7 @@ describe('the generic registry on kinds of their own ways', () => {
     const gone = { key, expected: claim.resourceVersion, value: null, writer: { name: 'test' } };
     await h.settle(h.store.write(gone, signal));
     await h.create('services', service('second', { clusterIP: '10.96.7.7' }));
-    const other = await createHarness({ etcd: h.store.etcd, seed: 8 });
+    const other = await startHarness({ etcd: h.store.etcd, seed: 8 });
     await Promise.all([bootstrapped(h), bootstrapped(other)]);
     const events = await h.settle(
       h.registry.list(h.context(), definitionOf('events'), { ...EVERYTHING, namespace: 'n' }),
@@ -327,7 +311,6 @@ describe('the generic registry on kinds of their own ways', () => {
         message: 'Cluster IP 10.96.7.7 was assigned to multiple services; please recreate service',
       },
     ]);
-    await other.stop();
   });
 
   it('creates a standing namespace again that a user has deleted', async () => {
@@ -350,7 +333,7 @@ describe('the generic registry on kinds of their own ways', () => {
   });
 
   it('makes what every cluster has, from two apiservers at once', async () => {
-    const other = await createHarness({ etcd: h.store.etcd, seed: 9 });
+    const other = await startHarness({ etcd: h.store.etcd, seed: 9 });
     await Promise.all([bootstrapped(h), bootstrapped(other)]);
     const target = h.target('services', 'kubernetes', { namespace: 'default' });
     const { object } = await h.settle(h.registry.get(h.context(), target, ''));
@@ -358,7 +341,6 @@ describe('the generic registry on kinds of their own ways', () => {
     const names = h.target('services', 'kube-dns', { namespace: 'kube-system' });
     const dns = await h.settle(h.registry.get(h.context(), names, ''));
     expect(dns.object).toMatchObject({ spec: { clusterIP: '10.96.0.10', ports: [{ port: 53 }, { port: 53 }, {}] } });
-    await other.stop();
   });
 
   it('starts without the Service of the DNS where another one has its address', async () => {

@@ -4,9 +4,9 @@ import { Turns } from '../turns.ts';
 import { customDefinitions } from '@gantry/custom-resources';
 import { resources } from '@gantry/kinds';
 import type { CustomResourceDefinition } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ResourceRegistry } from '../resource-registry.ts';
-import { createHarness, type Harness, jsonBody, WRITE } from './testing.ts';
+import { startHarness, type Harness, jsonBody, WRITE } from './testing.ts';
 
 /** An expression that is true and costs more than half of the limit. */
 const LONG = 'lists.range(80).all(x, lists.range(700).all(y, x + y >= 0))';
@@ -58,10 +58,7 @@ describe('expressions that take long', () => {
   beforeEach(async () => {
     const resourceRegistry = new ResourceRegistry(resources);
     resourceRegistry.set('things', customDefinitions(definition, {}));
-    h = await createHarness({ resourceRegistry, turns: new Turns({ monotonicMs: workedMs }) });
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness({ resourceRegistry, turns: new Turns({ monotonicMs: workedMs }) });
   });
 
   /** The longest round of the event loop during `work`, in milliseconds of CPU time. */

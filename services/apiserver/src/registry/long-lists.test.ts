@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { Turns } from '../turns.ts';
-import { createHarness, type Harness } from './testing.ts';
+import { startHarness, type Harness } from './testing.ts';
 
 /** Each look at the clock finds that long has passed. */
 let now = 0;
@@ -8,9 +8,8 @@ const turns = new Turns({ monotonicMs: () => (now += 1000) });
 
 let h: Harness;
 beforeEach(async () => {
-  h = await createHarness({ turns });
+  h = await startHarness({ turns });
 });
-afterEach(() => h.stop());
 
 const object = (count: number) => ({
   apiVersion: 'v1',

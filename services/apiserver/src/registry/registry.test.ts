@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError, isReason } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { deleteBody, DELETE_AS_USUAL, EVERYTHING, type ListRequest } from './contract/registry.ts';
-import { patchBody, jsonBody, createHarness, definitionOf, type Harness, WRITE } from './testing.ts';
+import { patchBody, jsonBody, startHarness, definitionOf, type Harness, WRITE } from './testing.ts';
 
 const LIST: ListRequest = { ...EVERYTHING, namespace: 'n' };
 
@@ -15,24 +15,10 @@ const configMap = (name: string, extra: object = {}) => ({
 describe('the generic registry', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness();
   });
 
-  const failure = (work: Promise<unknown>): Promise<StatusError> =>
-    h.settle(
-      work.then(
-        () => {
-          throw new Error('it did not fail');
-        },
-        (error: unknown) => {
-          expect(error).toBeInstanceOf(StatusError);
-          return error as StatusError;
-        },
-      ),
-    );
+  const failure = (work: Promise<unknown>) => h.failure(work);
   const get = (name: string, resourceVersion = '') =>
     h.settle(h.registry.get(h.context(), h.target('configmaps', name), resourceVersion));
   const list = (request: Partial<ListRequest> = {}) =>
@@ -160,7 +146,7 @@ describe('the generic registry', () => {
     const second = await list({ limit: 2, continueToken: first.continueToken });
     expect(names(second.items)).toEqual(['c', 'd']);
     expect(second.resourceVersion).toBe(first.resourceVersion);
-    const other = await createHarness({ etcd: h.store.etcd, seed: 9 });
+    const other = await startHarness({ etcd: h.store.etcd, seed: 9 });
     const third = await other.settle(
       other.registry.list(other.context(), definitionOf('configmaps'), {
         ...LIST,
@@ -168,7 +154,6 @@ describe('the generic registry', () => {
       }),
     );
     expect(names(third.items)).toEqual(['e']);
-    await other.stop();
     const exact = await list({ resourceVersion: String(first.resourceVersion), resourceVersionMatch: 'Exact' });
     expect(names(exact.items)).toEqual(['a', 'b', 'c', 'd', 'e']);
     const newer = await list({ resourceVersion: String(first.resourceVersion) });
@@ -197,7 +182,7 @@ describe('the generic registry', () => {
     const first = await list({ limit: 1 });
     const created = await h.create('configmaps', configMap('d'));
     h.store.etcd.compactHistory(Math.floor(Number(created.metadata.resourceVersion) / 256));
-    const other = await createHarness({ etcd: h.store.etcd, seed: 9 });
+    const other = await startHarness({ etcd: h.store.etcd, seed: 9 });
     const go = (continueToken: string) =>
       other.settle(
         other.registry
@@ -210,7 +195,6 @@ describe('the generic registry', () => {
     expect(status).toMatchObject({ code: 410, reason: 'Expired' });
     const rest = (await go(status.metadata?.continue ?? '')) as Awaited<ReturnType<typeof list>>;
     expect(names(rest.items)).toEqual(['b', 'c', 'd']);
-    await other.stop();
   });
 
   it('refuses tokens that it did not make', async () => {

@@ -2,10 +2,10 @@ import type { ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import type { ConfigMap, KubeObject } from '@gantry/objects';
 import { append, must } from '@gantry/base';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { deleteBody, DELETE_AS_USUAL, EVERYTHING } from './contract/registry.ts';
 import type { WatchItem } from '../cache/object-response.ts';
-import { patchBody, jsonBody, createHarness, type Harness, WRITE } from './testing.ts';
+import { patchBody, jsonBody, startHarness, type Harness, WRITE } from './testing.ts';
 
 const stored = must(findResource({ group: '', version: 'v1', resource: 'configmaps' }), 'configmaps');
 
@@ -33,9 +33,8 @@ const LIST = { ...EVERYTHING, namespace: 'n' };
 describe('a version that is stored in another form', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
   });
-  afterEach(() => h.stop());
 
   const target = (name: string) => ({ definition: loud, namespace: 'n', name, subresource: '' });
   const body = (name: string, shout: string) =>
@@ -126,7 +125,7 @@ describe('a version that a server elsewhere converts', () => {
   };
 
   it('is written, listed and watched through it', async () => {
-    const h = await createHarness();
+    const h = await startHarness();
     const create = (name: string, shout: string) => {
       const body = jsonBody({ apiVersion: 'loud.example/v2', kind: 'ConfigMap', metadata: { name }, data: { shout } });
       const target = { definition: remote, namespace: 'n', name: '', subresource: '' };
@@ -145,7 +144,6 @@ describe('a version that a server elsewhere converts', () => {
     const seen: string[] = [];
     for await (const batch of items) append(seen, batch.map(describeItem));
     expect(seen).toEqual(['ADDED loud.example/v2 ONE', 'ADDED loud.example/v2 ONE']);
-    await h.stop();
   });
 });
 

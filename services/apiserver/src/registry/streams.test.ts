@@ -1,16 +1,14 @@
 import { isReason } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness } from './testing.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { startHarness, type Harness } from './testing.ts';
 import { deleteBody, DELETE_AS_USUAL } from './contract/registry.ts';
 
 let harness: Harness;
 
 beforeEach(async () => {
-  harness = await createHarness();
+  harness = await startHarness();
   await harness.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
 });
-
-afterEach(() => harness.stop());
 
 describe.each(['attach', 'exec', 'portforward', 'proxy'])('pods/%s', (subresource) => {
   const target = () => harness.target('pods', 'one', { subresource });

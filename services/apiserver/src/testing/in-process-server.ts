@@ -17,7 +17,7 @@ import { resourcePrefix } from '../cache/index.ts';
 import type { ObjectResponse } from '../cache/object-response.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import type { DeleteBody, RequestContext, Target, WriteOptions } from '../registry/index.ts';
-import { ADMIN, createHarness, type Harness, jsonBody } from '../registry/testing.ts';
+import { ADMIN, createHarness, type Harness, jsonBody } from './harness.ts';
 import { resourceRootOf } from '../storage/keys.ts';
 
 /** A user of an `InProcessServer`. */

@@ -1,9 +1,9 @@
 import { formatMicroTime } from '@gantry/base';
 import type { KubeObject, Node } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { userOfIdentity } from '../../auth/authn/identity.ts';
 import { createRegistry } from '../../registry/create-registry.ts';
-import { createHarness, type Harness, jsonBody, patchBody, WRITE } from '../../registry/testing.ts';
+import { startHarness, type Harness, jsonBody, patchBody, WRITE } from '../../registry/testing.ts';
 
 /** An agent of engine `one` and related objects. All rights are granted, since these tests are about content. */
 describe('NodeRestriction', () => {
@@ -30,7 +30,7 @@ describe('NodeRestriction', () => {
   });
 
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     for (const name of ['kube-system', 'kube-node-lease']) {
       await h.create('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
     }
@@ -40,9 +40,6 @@ describe('NodeRestriction', () => {
     await h.create('nodes', node('b-1', { labels: { 'gantry.dev/engine': 'two' } }));
     await h.create('pods', pod('mine', 'a-1'));
     await h.create('pods', pod('far', 'b-1'));
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   const byAgent = () => h.context({ user: agent });

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { patchBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { patchBody, startHarness, type Harness, WRITE } from '../../registry/testing.ts';
 
 const API = 'admissionregistration.k8s.io/v1';
 const rule = (apiGroups: string[], resources: string[]) => ({
@@ -15,10 +15,7 @@ const patch = (expression: string) => ({ patchType: 'JSONPatch', jsonPatch: { ex
 describe('mutating admission policies', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness();
   });
 
   async function policy(name: string, spec: object, binding: object = {}): Promise<void> {

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness } from '../../registry/testing.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { startHarness, type Harness } from '../../registry/testing.ts';
 
 const API = 'admissionregistration.k8s.io/v1';
 const RULE = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] };
@@ -7,10 +7,7 @@ const RULE = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], res
 describe('validating admission policies', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness();
   });
 
   async function policy(spec: object, binding: object = {}): Promise<void> {

@@ -1,16 +1,13 @@
 import { type KubeObject, type ResourceQuota, StatusError, parseQuantity } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createRegistry, EVERYTHING, type Registry } from '../../registry/index.ts';
-import { jsonBody, createHarness, definitionOf, type Harness, WRITE } from '../../registry/testing.ts';
+import { jsonBody, startHarness, definitionOf, type Harness, WRITE } from '../../registry/testing.ts';
 
 describe('quotas', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness();
   });
 
   async function quota(hard: Record<string, string>, name = 'q'): Promise<void> {

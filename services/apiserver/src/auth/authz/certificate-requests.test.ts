@@ -1,10 +1,10 @@
 import { CERTIFICATE } from '@gantry/kinds/testing';
 import { createRequest, generateKey } from '@gantry/tls';
 import type { CertificateSigningRequest, KubeObject } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createRegistry } from '../../registry/create-registry.ts';
 import type { Registry } from '../../registry/index.ts';
-import { createHarness, type Harness, jsonBody, patchBody, WRITE } from '../../registry/testing.ts';
+import { startHarness, type Harness, jsonBody, patchBody, WRITE } from '../../registry/testing.ts';
 import { authenticated } from '../authn/identity.ts';
 import type { AccessDecider } from './authorizer.ts';
 import { createEscalationCheck } from './escalation-check.ts';
@@ -18,7 +18,7 @@ describe('certificate requests', () => {
   /** The rights of all users on signers, as `verb signer`. */
   let rights: readonly string[];
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     rights = [];
     const access: AccessDecider = {
       decide: (_, { verb, target }) => ({ allowed: rights.includes(`${verb} ${target.name}`), reason: '' }),
@@ -27,9 +27,6 @@ describe('certificate requests', () => {
     };
     const roles = { grants: () => [], rulesOf: () => undefined };
     registry = createRegistry({ ...h.deps, escalationCheck: createEscalationCheck(access, roles) });
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   const byJane = () => h.context({ user: JANE });

@@ -3,7 +3,7 @@ import { type Event, type KubeObject, type Service, StatusError } from '@gantry/
 import { must } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jsonBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
+import { jsonBody, startHarness, type Harness, WRITE } from '../../registry/testing.ts';
 import { createLoopbackClient, type LoopbackClient } from '../../loopback-client.ts';
 import type { StoredAddress } from './plan-addresses.ts';
 import { planRanges, PROTECTION, type StoredRange } from './plan-ranges.ts';
@@ -68,7 +68,7 @@ describe('addresses of Services', () => {
   let isLeader: boolean;
 
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     stopping = new AbortController();
     areEventsRefused = false;
     areRangesRefused = false;
@@ -101,7 +101,6 @@ describe('addresses of Services', () => {
   afterEach(async () => {
     stopping.abort();
     await h.settle(running);
-    await h.stop();
   });
 
   const cluster = (resource: string, name: string) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { jsonBody } from '../contract/registry.ts';
-import { createHarness, WRITE } from '../testing.ts';
+import { startHarness, WRITE } from '../testing.ts';
 import { decodeSent } from './decode-body.ts';
 
 describe('a body', () => {
@@ -8,7 +8,7 @@ describe('a body', () => {
     ['that is large is decoded in steps, each in its turn', 300_000, 2],
     ['that is small waits for no turn', 1_000, 0],
   ])('%s', async (_name, size, turns) => {
-    const h = await createHarness();
+    const h = await startHarness();
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' }, data: { a: 'x'.repeat(size) } };
     let waited = 0;
     const body = { ...jsonBody(object), nextTurn: () => Promise.resolve(void waited++) };
@@ -21,6 +21,5 @@ describe('a body', () => {
     const sent = await decodeSent(request, body);
     expect(sent.object).toMatchObject({ kind: 'ConfigMap', data: { a: 'x'.repeat(size) } });
     expect(waited).toBe(turns);
-    await h.stop();
   });
 });

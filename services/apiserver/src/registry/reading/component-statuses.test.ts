@@ -1,9 +1,9 @@
 import { findResource } from '@gantry/kinds';
 import { type KubeObject, isReason } from '@gantry/objects';
 import { formatMicroTime, must } from '@gantry/base';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { ComponentStatuses } from './component-statuses.ts';
-import { jsonBody, createHarness, type Harness, WRITE } from '../testing.ts';
+import { jsonBody, startHarness, type Harness, WRITE } from '../testing.ts';
 import { EVERYTHING } from '../contract/registry.ts';
 
 let harness: Harness;
@@ -12,10 +12,9 @@ let statuses: ComponentStatuses;
 beforeEach(async () => {
   const down = { name: 'etcd-1', state: 'unhealthy', message: 'it does not answer' } as const;
   const members = [{ name: 'etcd-0', state: 'healthy', message: 'ok' } as const, down];
-  harness = await createHarness();
+  harness = await startHarness();
   statuses = new ComponentStatuses({ ...harness.deps, storeHealth: () => Promise.resolve(members) });
 });
-afterEach(() => harness.stop());
 
 const definition = must(findResource({ group: '', version: 'v1', resource: 'componentstatuses' }), 'componentstatuses');
 

@@ -1,10 +1,10 @@
 import { findResource, metricsKinds } from '@gantry/kinds';
 import { formatTime, must } from '@gantry/base';
 import { isReason } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { NodeUsage } from '../../agents/usage-source.ts';
 import { EVERYTHING } from '../contract/registry.ts';
-import { createHarness, type Harness, jsonBody, WRITE } from '../testing.ts';
+import { startHarness, type Harness, jsonBody, WRITE } from '../testing.ts';
 import { UsageMetrics } from './usage-metrics.ts';
 
 const [NODES, PODS] = ['nodes', 'pods'].map((resource) =>
@@ -22,7 +22,7 @@ let answers: Map<string, NodeUsage>;
 let uids: Map<string, string>;
 
 beforeEach(async () => {
-  harness = await createHarness();
+  harness = await startHarness();
   asked = [];
   answers = new Map();
   uids = new Map();
@@ -48,7 +48,6 @@ beforeEach(async () => {
     uids.set(name, await put('pods', name, podOf({ name, labels }, node)));
   }
 });
-afterEach(() => harness.stop());
 
 const podOf = (metadata: object, nodeName: string, phase = 'Running') => ({
   metadata: { namespace: 'n', ...metadata },

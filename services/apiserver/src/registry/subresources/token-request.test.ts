@@ -1,20 +1,17 @@
 import type { KubeObject } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness, jsonBody, WRITE } from '../testing.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { startHarness, type Harness, jsonBody, WRITE } from '../testing.ts';
 
 describe('a request for a token', () => {
   let h: Harness;
   let pod: KubeObject;
   beforeEach(async () => {
-    h = await createHarness();
+    h = await startHarness();
     for (const name of ['a', 'b']) {
       await h.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } });
     }
     const spec = { serviceAccountName: 'a', containers: [{ name: 'c', image: 'i' }] };
     pod = await h.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
-  });
-  afterEach(async () => {
-    await h.stop();
   });
 
   const ask = (spec: object, account = 'a', metadata: object = {}) => {

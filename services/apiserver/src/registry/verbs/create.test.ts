@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { createHarness, jsonBody, WRITE } from '../testing.ts';
+import { startHarness, jsonBody, WRITE } from '../testing.ts';
 import { create } from './create.ts';
 
 const TEMPLATE = { metadata: { labels: { app: 'a' } }, spec: { restartPolicy: 'Never', containers: [] } };
 
 it('the first attempt has the decoded object itself, each later one an object of its own', async () => {
-  const h = await createHarness();
+  const h = await startHarness();
   const request = { context: h.context(), target: h.target('jobs', ''), options: WRITE, subresource: undefined };
   const attempts = async (metadata: object) => {
     const body = jsonBody({ apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { template: TEMPLATE } });
@@ -37,5 +37,4 @@ it('the first attempt has the decoded object itself, each later one an object of
   const generated = await attempts({ generateName: 'a-' });
   expect(generated.metadata.labels).toEqual({ app: 'a' });
   expect(generated.metadata.labels).not.toBe(generated.spec.template.metadata.labels);
-  await h.stop();
 });

@@ -1,17 +1,15 @@
 import { type KubeObject, type PodDisruptionBudget, StatusError } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jsonBody, createHarness, type Harness, WRITE } from '../testing.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { jsonBody, startHarness, type Harness, WRITE } from '../testing.ts';
 
 const LABELS = { app: 'a' };
 
 let harness: Harness;
 
 beforeEach(async () => {
-  harness = await createHarness();
+  harness = await startHarness();
   await harness.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
 });
-
-afterEach(() => harness.stop());
 
 async function setStatus(resource: string, object: KubeObject, status: object): Promise<KubeObject> {
   const target = harness.target(resource, object.metadata.name ?? '', { subresource: 'status' });

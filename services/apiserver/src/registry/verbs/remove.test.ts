@@ -1,19 +1,14 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { GuardedWrite, ObjectStore } from '../../storage/object-store.ts';
 import { createRegistry } from '../create-registry.ts';
-import { createHarness, type Harness, patchBody, WRITE } from '../testing.ts';
+import { startHarness, type Harness, patchBody, WRITE } from '../testing.ts';
 import { deleteBody, DELETE_AS_USUAL, type Registry } from '../contract/registry.ts';
 
 const NOW = { ...DELETE_AS_USUAL, gracePeriodSeconds: 0 };
 
-let harness: Harness | undefined;
-afterEach(async () => {
-  await harness?.stop();
-});
-
 /** A registry with a pod. `before` is called before each removal of an object. */
 async function createRacing(before: (write: GuardedWrite, store: ObjectStore) => Promise<unknown>): Promise<Racing> {
-  const h = (harness = await createHarness());
+  const h = await startHarness();
   const { store } = h;
   const racing: ObjectStore = {
     get: (...args) => store.get(...args),

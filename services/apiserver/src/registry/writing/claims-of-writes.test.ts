@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createRegistry } from '../create-registry.ts';
 import { type ObjectStore, StoreError } from '../../storage/object-store.ts';
-import { createHarness, type Harness, jsonBody, WRITE } from '../testing.ts';
+import { startHarness, type Harness, jsonBody, WRITE } from '../testing.ts';
 
 const SERVICE = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } };
 const never = new AbortController().signal;
@@ -9,10 +9,7 @@ const never = new AbortController().signal;
 describe('the claims of a write', () => {
   let h: Harness;
   beforeEach(async () => {
-    h = await createHarness();
-  });
-  afterEach(async () => {
-    await h.stop();
+    h = await startHarness();
   });
 
   /** Creates a Service. `end` determines how its write ends after the claims. */

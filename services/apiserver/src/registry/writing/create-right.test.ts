@@ -1,14 +1,11 @@
 import { StatusError } from '@gantry/objects';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createRegistry } from '../create-registry.ts';
-import { allowAll, createHarness, type Harness, patchBody, WRITE } from '../testing.ts';
+import { allowAll, startHarness, type Harness, patchBody, WRITE } from '../testing.ts';
 
 let h: Harness;
 beforeEach(async () => {
-  h = await createHarness();
-});
-afterEach(async () => {
-  await h.stop();
+  h = await startHarness();
 });
 
 it('an apply that creates needs the right to create as well', async () => {

@@ -1,14 +1,11 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createHarness, type Harness } from '../testing.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { startHarness, type Harness } from '../testing.ts';
 
 const LIMIT = 1_572_864;
 
 let h: Harness;
 beforeEach(async () => {
-  h = await createHarness();
-});
-afterEach(async () => {
-  await h.stop();
+  h = await startHarness();
 });
 
 it('stores no object beyond the size that etcd takes in Kubernetes', async () => {

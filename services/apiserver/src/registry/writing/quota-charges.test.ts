@@ -1,16 +1,13 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { DELETE_AS_USUAL, deleteBody } from '../contract/registry.ts';
-import { createHarness, type Harness } from '../testing.ts';
+import { startHarness, type Harness } from '../testing.ts';
 
 const KEY = '/gantry/recounts/n/q';
 const { signal } = new AbortController();
 
 let h: Harness;
 beforeEach(async () => {
-  h = await createHarness();
-});
-afterEach(async () => {
-  await h.stop();
+  h = await startHarness();
 });
 
 it('the mark of the recounts of a quota goes with the quota', async () => {
