@@ -22,6 +22,11 @@ export function readCommandConfig(environment: Readonly<Record<string, string | 
   return Object.freeze({ root, home, homeKind: home === own ? 'checkout' : 'elsewhere', overlays });
 }
 
+/** The folder in which the user ran the command. npm runs it in the checkout. */
+export function invokedIn(environment: Readonly<Record<string, string | undefined>>): string {
+  return environment['INIT_CWD'] ?? process.cwd();
+}
+
 /** The environment of child processes. */
 export function inheritedEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;

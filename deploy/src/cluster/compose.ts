@@ -45,6 +45,11 @@ export interface Project {
    * that still run lose their network.
    */
   removeProxy(onLine: (line: string) => void): Promise<void>;
+  /** Starts these services and what they depend on. */
+  startOnly(services: readonly string[], onLine: (line: string) => void): Promise<void>;
+  stop(services: readonly string[], onLine: (line: string) => void): Promise<void>;
+  /** The project as Compose resolves it, in JSON. */
+  config(): Promise<string>;
   /** Runs a service that is not part of `up` to its end; returns what it has written. */
   runOnce(service: string, args: readonly string[]): Promise<string>;
   containers(): Promise<readonly ServiceContainer[]>;
@@ -129,6 +134,13 @@ export function openProject(
         options(onLine),
       );
     },
+    startOnly: async (services, onLine) => {
+      await mustRun(shell, 'docker', [...base, 'up', '-d', '--no-build', ...services], options(onLine));
+    },
+    stop: async (services, onLine) => {
+      await mustRun(shell, 'docker', [...base, 'stop', ...services], options(onLine));
+    },
+    config: () => mustRun(shell, 'docker', [...base, 'config', '--format', 'json'], options()),
     down: async (volumes, onLine) => {
       const remove = volumes === 'remove' ? ['--volumes'] : [];
       const command = [...base, 'down', '--remove-orphans', '-t', '5', ...remove];

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { createEtcdTools, readEtcdLayout } from './etcd-tools.ts';
+
+const CONFIG = JSON.stringify({
+  services: {
+    apiserver: { image: 'gantry' },
+    'etcd-1': { image: 'etcd:1', environment: { ETCD_INITIAL_CLUSTER: 'etcd-0=a,etcd-1=b' } },
+    'etcd-0': { image: 'etcd:1', environment: { ETCD_INITIAL_CLUSTER: 'etcd-0=a,etcd-1=b' } },
+  },
+});
+
+test('members of etcd, their addresses and their image are those of the Compose file', () => {
+  const layout = { members: ['etcd-0', 'etcd-1'], initialCluster: 'etcd-0=a,etcd-1=b', image: 'etcd:1' };
+  expect(readEtcdLayout(CONFIG)).toEqual(layout);
+  expect(() => readEtcdLayout('{"services":{}}')).toThrow('docker compose config shows no etcd');
+});
+
+test('members are asked with the certificate of the API servers, files need no network', async () => {
+  const commands: string[] = [];
+  const run = async (program: string, args: readonly string[]) => {
+    commands.push([program, ...args].join(' '));
+    return { code: 0, stdout: 'answer', stderr: '' };
+  };
+  const tools = createEtcdTools({ run }, 'c', readEtcdLayout(CONFIG));
+  expect(await tools.ctl(['etcd-1'], ['del', 'key'])).toBe('answer');
+  await tools.util(['snapshot', 'status', '/s/etcd.db'], ['/tmp:/s']);
+  expect(commands).toEqual([
+    'docker run --rm --network c-control -v c_pki-apiserver-etcd:/tls:ro --entrypoint etcdctl etcd:1 --endpoints https://etcd-1:2379 --dial-timeout 5s --command-timeout 60s --cacert /tls/ca.crt --cert /tls/tls.crt --key /tls/tls.key del key',
+    'docker run --rm --network none -v /tmp:/s --entrypoint etcdutl etcd:1 snapshot status /s/etcd.db',
+  ]);
+});

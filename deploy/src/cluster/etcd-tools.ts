@@ -1,0 +1,75 @@
+import { mustRun, type Shell } from '../machine/shell.ts';
+import { CommandError } from '../machine/command-error.ts';
+
+/** The etcd of a cluster, as its Compose file describes it. */
+export interface EtcdLayout {
+  /** Services of the members: `etcd-0`. */
+  readonly members: readonly string[];
+  /** `etcd-0=https://etcd-0:2380,…`. */
+  readonly initialCluster: string;
+  /** The image of etcd. */
+  readonly image: string;
+}
+
+/** A bind mount or a volume of a container: `SOURCE:TARGET[:ro]`. */
+export type Mount = string;
+
+/** Runs etcd's own programs, which need no shell in their image. */
+export interface EtcdTools {
+  readonly layout: EtcdLayout;
+  /** Asks these members, as the API servers, whose certificate may read and write everything. */
+  ctl(members: readonly string[], args: readonly string[], mounts?: readonly Mount[]): Promise<string>;
+  /** Works on files; needs no member. */
+  util(args: readonly string[], mounts: readonly Mount[]): Promise<string>;
+}
+
+const TIMEOUTS = ['--dial-timeout', '5s', '--command-timeout', '60s'];
+
+/** `config` is the output of `docker compose config --format json`. */
+export function readEtcdLayout(config: string): EtcdLayout {
+  const { services } = JSON.parse(config) as {
+    readonly services: Readonly<
+      Record<string, { readonly image?: string; readonly environment?: Readonly<Record<string, string>> }>
+    >;
+  };
+  const members = Object.keys(services)
+    .filter((name) => /^etcd-\d+$/.test(name))
+    .sort();
+  const first = services[members[0] ?? ''];
+  const initialCluster = first?.environment?.['ETCD_INITIAL_CLUSTER'];
+  if (first?.image === undefined || initialCluster === undefined) {
+    throw new CommandError('docker compose config shows no etcd');
+  }
+  return { members, initialCluster, image: first.image };
+}
+
+export function createEtcdTools(shell: Shell, clusterId: string, layout: EtcdLayout): EtcdTools {
+  const run = (program: string, options: readonly string[], mounts: readonly Mount[], args: readonly string[]) => {
+    const volumes = mounts.flatMap((mount) => ['-v', mount]);
+    return mustRun(shell, 'docker', [
+      'run',
+      '--rm',
+      ...options,
+      ...volumes,
+      '--entrypoint',
+      program,
+      layout.image,
+      ...args,
+    ]);
+  };
+  const tls = ['--cacert', '/tls/ca.crt', '--cert', '/tls/tls.crt', '--key', '/tls/tls.key'];
+  return {
+    layout,
+    ctl: (members, args, mounts = []) => {
+      const endpoints = ['--endpoints', members.map((member) => `https://${member}:2379`).join()];
+      const volumes = [`${clusterId}_pki-apiserver-etcd:/tls:ro`, ...mounts];
+      return run('etcdctl', ['--network', `${clusterId}-control`], volumes, [
+        ...endpoints,
+        ...TIMEOUTS,
+        ...tls,
+        ...args,
+      ]);
+    },
+    util: (args, mounts) => run('etcdutl', ['--network', 'none'], mounts, args),
+  };
+}
