@@ -5,9 +5,12 @@ import type { ServiceContainer } from '../cluster/compose.ts';
 export interface EtcdMember {
   readonly name: string;
   readonly state: 'healthy' | 'unreachable';
-  readonly role: 'leader' | 'follower' | '';
+  /** `no leader`: it knows no leader, so it serves nothing. */
+  readonly role: 'leader' | 'follower' | 'no leader' | '';
   readonly version: string;
   readonly dbBytes: number;
+  /** What the member reports of itself and of the others: `NOSPACE`, `CORRUPT`. */
+  readonly alarms: readonly string[];
 }
 
 export interface Leader {

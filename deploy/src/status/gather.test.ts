@@ -20,16 +20,7 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
     clusterId: 'a',
     clock: new ManualClock(NOW),
     shell: { run: () => Promise.resolve({ code: 0, stdout: certificate, stderr: '' }) },
-    project: {
-      containers: () => Promise.resolve(containers),
-      up: () => Promise.resolve(),
-      down: () => Promise.resolve(),
-      cleanHost: () => Promise.resolve(),
-      removePodEgress: () => Promise.resolve(),
-      removeProxy: () => Promise.resolve(),
-      removeService: () => Promise.resolve(),
-      runOnce: () => Promise.resolve(''),
-    },
+    project: { containers: () => Promise.resolve(containers) },
     openApi: () => {
       throw new CommandError('there is no kubeconfig', 'npm run up');
     },

@@ -10,7 +10,7 @@ interface Sources {
   readonly clusterId: string;
   readonly clock: Clock;
   readonly shell: Shell;
-  readonly project: Project;
+  readonly project: Pick<Project, 'containers'>;
   /** Opens the API; fails without a kubeconfig. */
   readonly openApi: () => HttpClient;
   /** PEM; undefined without a kubeconfig. */
@@ -40,6 +40,7 @@ interface EndpointStatus {
     readonly leader: number;
     readonly version: string;
     readonly dbSize: number;
+    readonly errors?: readonly string[];
   };
 }
 
@@ -58,14 +59,17 @@ async function askMembers(
   const found = first === undefined ? [] : await askEndpoints(shell, clusterId, first.image, running);
   return members.map(({ service }) => {
     const status = found.find(({ Endpoint }) => Endpoint === endpointOf(service))?.Status;
-    if (status === undefined) return { name: service, state: 'unreachable', role: '', version: '', dbBytes: 0 };
+    if (status === undefined)
+      return { name: service, state: 'unreachable', role: '', version: '', dbBytes: 0, alarms: [] };
     return {
       name: service,
       state: 'healthy',
       // Ids have 64 bits. They are only compared with each other, so the nearest double is enough.
-      role: status.header.member_id === status.leader ? 'leader' : 'follower',
+      role: status.leader === 0 ? 'no leader' : status.header.member_id === status.leader ? 'leader' : 'follower',
       version: status.version,
       dbBytes: status.dbSize,
+      // `memberID:8211f1d0f64f3269 alarm:NOSPACE ` for each alarm of any member.
+      alarms: [...new Set((status.errors ?? []).flatMap((text) => /alarm:(\w+)/.exec(text)?.[1] ?? []))],
     };
   });
 }

@@ -9,6 +9,7 @@ const member = (name: string, change: Partial<EtcdMember> = {}): EtcdMember => (
   role: 'follower',
   version: '3.5.30',
   dbBytes: 20_480,
+  alarms: [],
   ...change,
 });
 const down = { state: 'unreachable', role: '', version: '' } as const;
@@ -39,28 +40,53 @@ test.each([
   [
     'one etcd member down',
     { etcd: [member('etcd-0'), member('etcd-1'), member('etcd-2', down)] },
-    'etcd 2/3, quorum holds',
+    'etcd 2/3, quorum holds: docker compose up -d --no-recreate etcd-2',
   ],
   [
     'two etcd members down',
     { etcd: [member('etcd-0'), member('etcd-1', down), member('etcd-2', down)] },
-    'etcd 1/3, no quorum: writes refused',
+    'etcd 1/3, no quorum: writes refused: docker compose up -d --no-recreate etcd-1 etcd-2',
+  ],
+  [
+    'members that know no leader',
+    { etcd: [member('etcd-0', { role: 'no leader' }), member('etcd-1', down), member('etcd-2', down)] },
+    'etcd 0/3, no quorum: writes refused: docker compose up -d --no-recreate etcd-0 etcd-1 etcd-2',
+  ],
+  [
+    'a full etcd',
+    { etcd: [member('etcd-0', { alarms: ['NOSPACE'] })] },
+    'etcd is full (NOSPACE): only deletes are accepted until there is room: the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)',
+  ],
+  [
+    'an etcd that is nearly full',
+    { etcd: [member('etcd-0', { dbBytes: 1.7 * 2 ** 30 })] },
+    'etcd-0 uses 85 % of its 2 GiB: the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)',
+  ],
+  [
+    'members that differ',
+    { etcd: [member('etcd-0', { alarms: ['CORRUPT'] })] },
+    'etcd reports a member with other data (CORRUPT): restore a snapshot (docs/backup-and-restore.md)',
   ],
   [
     'an old etcd',
     { etcd: [member('etcd-0', { version: '3.5.16' })] },
-    'etcd-0 runs etcd 3.5.16: older than 3.5.30, which loses events',
+    'etcd-0 runs etcd 3.5.16: older than 3.5.30, which loses events: remove the image, then npm run up',
   ],
   [
     'an API that is not ready',
     { api: { state: 'not ready', why: 'connection refused' } },
-    'the API is not ready: connection refused',
+    'the API is not ready: connection refused: docker compose logs apiserver',
   ],
-  ['no leader', { leaders: [] }, 'kube-scheduler has no leader'],
+  ['no leader', { leaders: [] }, 'kube-scheduler has no leader: docker compose logs scheduler'],
   [
     'a node that is lost',
     { nodes: [{ name: 'host-2', ready: 'Unknown', version: '', address: '' }] },
-    'node host-2 is not Ready (Unknown): its pods move to other nodes',
+    'node host-2 is not Ready (Unknown): no other node could take its pods: docker compose ps -a agent',
+  ],
+  [
+    'one of two nodes that is lost',
+    { nodes: [...well.nodes, { name: 'host-2', ready: 'Unknown', version: '', address: '' }] },
+    'node host-2 is not Ready (Unknown): its pods move to other nodes: docker compose ps -a agent',
   ],
   [
     'a certificate near its end',

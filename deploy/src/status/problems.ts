@@ -4,9 +4,15 @@ const DAY_MS = 86_400_000;
 /** Services and `up` renew a certificate, `up` an authority as well, when a third of its validity is left; with less, renewal failed. */
 const RENEWAL_OVERDUE_PART = 1 / 4;
 const OLDEST_ETCD = [3, 5, 30] as const;
+/** etcd's default quota, which Compose does not change. */
+const QUOTA_BYTES = 2 * 2 ** 30;
+const FULL_SHARE = 0.8;
+const FREE =
+  'the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)';
+const START = 'docker compose up -d --no-recreate';
 const LEADING = ['kube-scheduler', 'kube-controller-manager'] as const;
 
-/** The problems, worst first, each with its consequence. Empty for a healthy cluster. */
+/** The problems, worst first, each with its consequence and what to do. Empty for a healthy cluster. */
 export function findProblems(facts: Facts): readonly string[] {
   return [
     ...etcdProblems(facts),
@@ -19,15 +25,37 @@ export function findProblems(facts: Facts): readonly string[] {
 }
 
 function etcdProblems({ etcd }: Facts): string[] {
-  const healthy = etcd.filter((member) => member.state === 'healthy');
+  const healthy = etcd.filter((member) => member.state === 'healthy' && member.role !== 'no leader');
+  const down = etcd.filter((member) => !healthy.includes(member)).map(({ name }) => name);
   const count = `etcd ${healthy.length}/${etcd.length}`;
+  const start = `docker compose up -d --no-recreate ${down.join(' ')}`;
+  const alarms = new Set(etcd.flatMap((member) => member.alarms));
   const old = healthy.filter((member) => isOlder(member.version));
-  const warnings = old.map(
-    (member) => `${member.name} runs etcd ${member.version}: older than 3.5.30, which loses events`,
-  );
-  if (healthy.length === etcd.length) return warnings;
-  const quorum = healthy.length > etcd.length / 2;
-  return [quorum ? `${count}, quorum holds` : `${count}, no quorum: writes refused`, ...warnings];
+  const full = healthy.filter(({ dbBytes }) => dbBytes >= QUOTA_BYTES * FULL_SHARE);
+  const warnings = [
+    ...full.map(
+      ({ name, dbBytes }) =>
+        `${name} uses ${Math.floor((dbBytes / QUOTA_BYTES) * 100)} % of its ${QUOTA_BYTES / 2 ** 30} GiB: ${FREE}`,
+    ),
+    ...old.map(
+      (member) =>
+        `${member.name} runs etcd ${member.version}: older than 3.5.30, which loses events: remove the image, then npm run up`,
+    ),
+  ];
+  return [
+    ...(alarms.has('NOSPACE')
+      ? [`etcd is full (NOSPACE): only deletes are accepted until there is room: ${FREE}`]
+      : []),
+    ...(alarms.has('CORRUPT')
+      ? ['etcd reports a member with other data (CORRUPT): restore a snapshot (docs/backup-and-restore.md)']
+      : []),
+    ...(down.length === 0
+      ? []
+      : healthy.length > etcd.length / 2
+        ? [`${count}, quorum holds: ${start}`]
+        : [`${count}, no quorum: writes refused: ${start}`]),
+    ...warnings,
+  ];
 }
 
 function isOlder(version: string): boolean {
@@ -42,25 +70,29 @@ function isOlder(version: string): boolean {
 function apiProblems({ api, containers }: Facts): string[] {
   const all = containers.filter((container) => container.service === 'apiserver');
   const running = all.filter((container) => container.state === 'running');
-  const stopped = all.length > running.length ? [`apiserver ${running.length}/${all.length} running`] : [];
-  return api.state === 'ready' ? stopped : [`the API is not ready: ${api.why}`, ...stopped];
+  const stopped = all.length > running.length ? [`apiserver ${running.length}/${all.length} running: ${START}`] : [];
+  return api.state === 'ready'
+    ? stopped
+    : [`the API is not ready: ${api.why}: docker compose logs apiserver`, ...stopped];
 }
 
 function leaderProblems({ api, leaders }: Facts): string[] {
   if (api.state !== 'ready') return [];
   return LEADING.flatMap((component) => {
     const leader = leaders.find((candidate) => candidate.component === component);
-    if (leader === undefined) return [`${component} has no leader`];
-    return leader.freshness === 'expired' ? [`${component}: the last leader, ${leader.holder}, no longer renews`] : [];
+    const look = `docker compose logs ${component.replace('kube-', '')}`;
+    if (leader === undefined) return [`${component} has no leader: ${look}`];
+    if (leader.freshness === 'current') return [];
+    return [`${component}: the last leader, ${leader.holder}, no longer renews, and no other leads: ${look}`];
   });
 }
 
 function nodeProblems({ api, nodes }: Facts): string[] {
   if (api.state !== 'ready') return [];
-  if (nodes.length === 0) return ['there is no node: pods stay Pending'];
-  return nodes
-    .filter((node) => node.ready !== 'True')
-    .map((node) => `node ${node.name} is not Ready (${node.ready}): its pods move to other nodes`);
+  if (nodes.length === 0) return [`there is no node: pods stay Pending: ${START} --scale agent=2`];
+  const lost = nodes.filter((node) => node.ready !== 'True');
+  const pods = lost.length === nodes.length ? 'no other node could take its pods' : 'its pods move to other nodes';
+  return lost.map((node) => `node ${node.name} is not Ready (${node.ready}): ${pods}: docker compose ps -a agent`);
 }
 
 function containerProblems({ containers }: Facts): string[] {
@@ -68,7 +100,9 @@ function containerProblems({ containers }: Facts): string[] {
   return containers
     .filter((container) => !reportedElsewhere.includes(container.service) && !container.service.startsWith('etcd'))
     .filter((container) => container.state !== 'running' || container.health === 'unhealthy')
-    .map((container) => `${container.name} is ${container.state === 'running' ? 'unhealthy' : container.state}`);
+    .map(({ name, service, state }) =>
+      state === 'running' ? `${name} is unhealthy: docker compose logs ${service}` : `${name} is ${state}: ${START}`,
+    );
 }
 
 function certificateProblems({ certificates, now }: Facts): string[] {
