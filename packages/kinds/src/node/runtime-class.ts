@@ -35,12 +35,13 @@ function validate({ handler = '', overhead, scheduling }: RuntimeClass): FieldEr
 }
 
 function validateDistinct(tolerations: readonly Toleration[]): FieldError[] {
-  const keys = tolerations.map(({ key = '', operator = '', value = '', effect = '' }) =>
-    JSON.stringify([key, operator, value, effect]),
-  );
-  return tolerations.flatMap((toleration, i) => {
-    if (keys.indexOf(keys[i] ?? '') === i) return [];
-    const { key = '', operator = '', value = '', effect = '', tolerationSeconds } = toleration;
+  const seen = new Set<string>();
+  return tolerations.flatMap(({ key = '', operator = '', value = '', effect = '', tolerationSeconds }, i) => {
+    const text = JSON.stringify([key, operator, value, effect]);
+    if (!seen.has(text)) {
+      seen.add(text);
+      return [];
+    }
     const printed = { Key: key, Operator: operator, Value: value, Effect: effect };
     return [duplicate(`scheduling.tolerations[${i}]`, { ...printed, TolerationSeconds: tolerationSeconds ?? null })];
   });
