@@ -1,9 +1,11 @@
 import { X509Certificate } from 'node:crypto';
+import { connect } from 'node:tls';
 import type { HttpClient } from '@gantry/client';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   CONFIG_MAPS,
   DEPLOYMENTS,
+  ENDPOINTS,
   LEASES,
   type Node,
   NODES,
@@ -279,6 +281,41 @@ test('etcd serves certificates of its own authority alone', async () => {
     cluster.docker(['exec', apiserver?.id ?? '', 'node', '-e', REACH_ETCD, '--', folder]);
   expect(await reach('/etc/gantry/etcd')).toBe('served');
   expect(await reach('/etc/gantry/tls')).toBe('refused');
+});
+
+test('API servers have certificates with the addresses that default/kubernetes publishes, also with another address', async () => {
+  const servers = await cluster.containers('apiserver');
+  const key = { namespace: 'default', name: 'kubernetes' };
+  const isTrusted = (host: string) =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect({ host, port: 6443, ca: [authority.toString()] });
+      const end = (outcome: boolean) => {
+        socket.destroy();
+        resolve(outcome);
+      };
+      socket.once('secureConnect', () => end(socket.authorized)).once('error', () => end(false));
+    });
+  const untilTrusted = (address: string) =>
+    eventually(`certificates with the published addresses, and ${address} among them`, 120_000, async () => {
+      const { subsets = [] } = await cluster.api.get(ENDPOINTS, key, now());
+      const published = subsets.flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip));
+      const trusted = await Promise.all(published.map(isTrusted));
+      return trusted.length === servers.length && trusted.every(Boolean) && published.includes(address);
+    });
+  const id = servers[0]?.id ?? '';
+  const networks = await cluster.docker(['inspect', '-f', '{{json .NetworkSettings.Networks}}', id]);
+  const [network = '', pods] =
+    Object.entries(JSON.parse(networks) as Record<string, { IPAddress: string }>).find(([name]) =>
+      name.endsWith('-pods'),
+    ) ?? [];
+  const old = pods?.IPAddress ?? '';
+  await untilTrusted(old);
+  // Near the end of the range of the cluster's containers, which is a /22.
+  const other = old.replace(/\d+\.\d+$/, (rest) => `${(Number(rest.split('.')[0]) & ~3) + 3}.250`);
+  await cluster.docker(['network', 'disconnect', network, id]);
+  await cluster.docker(['network', 'connect', '--ip', other, '--alias', 'apiserver', network, id]);
+  await cluster.docker(['restart', id]);
+  await untilTrusted(other);
 });
 
 test('a client’s request is signed once it is approved', async () => {

@@ -22,10 +22,15 @@ export async function createRequest(subject: string, dnsNames: readonly string[]
 export async function createRenewalRequest(
   certificate: string,
   key: string,
+  addresses: readonly string[] = [],
 ): Promise<{ readonly request: string; readonly subject: string }> {
   const old = new x509.X509Certificate(certificate);
-  const names = old.getExtension(x509.SubjectAlternativeNameExtension);
-  return { request: await sign(old.subject, names === null ? [] : [names], key), subject: old.subject };
+  const names = old.getExtension(x509.SubjectAlternativeNameExtension)?.names.toJSON() ?? [];
+  const known = new Set(names.map(({ value }) => value));
+  const added = addresses.filter((value) => !known.has(value)).map((value) => ({ type: 'ip' as const, value }));
+  const all = [...names, ...added];
+  const extensions = all.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(all)];
+  return { request: await sign(old.subject, extensions, key), subject: old.subject };
 }
 
 async function sign(subject: string, extensions: x509.Extension[], key: string): Promise<string> {

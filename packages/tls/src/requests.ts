@@ -11,10 +11,11 @@ export async function createRequest(subject: string, dnsNames: readonly string[]
   return (await load()).createRequest(subject, dnsNames, key);
 }
 
-/** A PKCS #10 request, PEM, for the subject and names of an existing certificate (PEM), signed with a key (PEM). */
+/** A PKCS #10 request, PEM, for the subject and names of an existing certificate (PEM), and further addresses, signed with a key (PEM). */
 export async function createRenewalRequest(
   certificate: string,
   key: string,
+  addresses: readonly string[] = [],
 ): Promise<{ readonly request: string; readonly subject: string }> {
-  return (await load()).createRenewalRequest(certificate, key);
+  return (await load()).createRenewalRequest(certificate, key, addresses);
 }

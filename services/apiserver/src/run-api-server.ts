@@ -20,6 +20,7 @@ import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, par
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { auditCounters, reportCache, storeRetryCounter } from './meters.ts';
 import type { ApiServerConfig } from './config.ts';
+import { AddressedTls } from './loops/addressed-tls.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './peer-registry.ts';
 import type { ComponentHealth } from './registry/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
@@ -77,8 +78,11 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     },
   });
   const { audit, auditLog } = await openAudit(config, service.parts);
+  const address = ownAddress(config.podCidr);
+  using tls = address === undefined ? undefined : new AddressedTls(service.parts.tls, address);
   const { members, health, client, cache } = createApiServer({
     ...service.parts,
+    ...(tls === undefined ? {} : { tls }),
     store,
     resources: [...resources, ...config.optionalResources, ...metricsKinds],
     agentTls,
@@ -95,7 +99,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     usage,
     agentStreams: createAgentStreams(agentTls, clock),
     agentLogs: createAgentLogs(agentTls, clock),
-    ...peersOf(etcd, processId, config, logger),
+    ...peersOf(etcd, processId, address, logger),
     newUid: systemUid,
     audit,
   });
@@ -114,11 +118,14 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
         signal,
       ),
   };
+  const requestCertificate = createCertificateRequester(certificateRequestClient(client), clock, 'apiserver');
+  const whenReady = (signal: AbortSignal) => cache.whenReady(signal);
+  const addressed = tls?.member({ requestCertificate, whenReady, clock, logger });
   return await service.run({
     health,
-    requestCertificate: createCertificateRequester(certificateRequestClient(client), clock, 'apiserver'),
+    requestCertificate,
     renewedDirs: [config.tlsDir, config.agentTlsDir],
-    members: [auditLog, storeMember(store), maintenance, ...members],
+    members: [auditLog, storeMember(store), maintenance, ...members, ...(addressed === undefined ? [] : [addressed])],
   });
 }
 
@@ -178,10 +185,9 @@ function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly Component
 function peersOf(
   etcd: Etcd,
   process: string,
-  { podCidr }: ApiServerConfig,
+  ip: string | undefined,
   logger: Logger,
 ): { readonly peers?: PeerRegistry } {
-  const ip = ownAddress(podCidr);
   if (ip === undefined) return {};
   const onError = (error: unknown): void => logger.warn({ reason: errorMessage(error) }, 'the list of apiservers');
   const address = { ip, port: REST_PORT };

@@ -51,6 +51,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     authorities,
     signers: {
       firstServiceAddress: firstAddress(config.serviceCidr),
+      podCidr: config.podCidr,
       reservedNames: reservedNames(config),
       servingApproval: config.servingApproval,
       joining: config.joining,

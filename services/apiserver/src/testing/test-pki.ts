@@ -14,6 +14,8 @@ export interface TestPki {
   readonly ca: string;
   /** A server and client certificate, valid for loopback names and `names`. */
   issue(commonName: string, organizations: readonly string[], names?: readonly string[]): Promise<TlsMaterial>;
+  /** A certificate (PEM) with the names of a PKCS #10 request (PEM), which ends with the run's others. */
+  sign(request: string): Promise<string>;
   /** The client certificate of the front proxy, which has its own CA. */
   issueFrontProxy(): Promise<TlsMaterial>;
   /** A private key (PEM) that signs service account tokens. */
@@ -28,11 +30,12 @@ export async function createTestPki(now: Instant): Promise<TestPki> {
     ca: main.ca,
     serviceAccountKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     issue: main.issue,
+    sign: main.sign,
     issueFrontProxy: () => frontProxy.issue('front-proxy-client', []),
   };
 }
 
-async function createAuthority(name: string, now: Instant): Promise<Pick<TestPki, 'ca' | 'issue'>> {
+async function createAuthority(name: string, now: Instant): Promise<Pick<TestPki, 'ca' | 'issue' | 'sign'>> {
   const keys = await generate();
   const validity = { notBefore: new Date(now - 60_000), notAfter: new Date(now + 7 * DAY_MS) };
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
@@ -49,6 +52,20 @@ async function createAuthority(name: string, now: Instant): Promise<Pick<TestPki
   const ca = authority.toString('pem');
   return {
     ca,
+    sign: async (pem) => {
+      const request = new x509.Pkcs10CertificateRequest(pem);
+      const certificate = await x509.X509CertificateGenerator.create({
+        serialNumber: randomBytes(8).toString('hex'),
+        subject: request.subject,
+        issuer: authority.subject,
+        ...validity,
+        signingAlgorithm: ALGORITHM,
+        publicKey: await request.publicKey.export(ALGORITHM, ['verify']),
+        signingKey: keys.privateKey,
+        extensions: request.extensions,
+      });
+      return certificate.toString('pem');
+    },
     issue: async (commonName, organizations, names = []) => {
       const own = await generate();
       const subject = new x509.Name([...organizations.map((o) => ({ O: [o] })), { CN: [commonName] }]);

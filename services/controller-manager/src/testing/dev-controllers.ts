@@ -25,7 +25,13 @@ const noAuthority = { parse: async () => 'there is no authority', sign: async ()
 const controllers = createControllers({
   // A development server gets no certificate requests.
   authorities: { cluster: noAuthority, 'node-serving': noAuthority },
-  signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual', joining: 'refused' },
+  signers: {
+    firstServiceAddress: '10.96.0.1',
+    podCidr: '10.128.0.0/20',
+    reservedNames: [],
+    servingApproval: 'manual',
+    joining: 'refused',
+  },
   readCa: () => target.ca?.toString() ?? '',
   nodeGraceMs: 4000,
   podCidr: '10.128.0.0/20',

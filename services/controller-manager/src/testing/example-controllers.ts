@@ -13,7 +13,13 @@ const AUTHORITY = { parse: async () => 'there is no request', sign: async () => 
 export const exampleControllers = (metrics = createMetrics()): readonly ControllerSpec[] =>
   createControllers({
     authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
-    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic', joining: 'refused' },
+    signers: {
+      firstServiceAddress: '10.96.0.1',
+      podCidr: '10.128.0.0/20',
+      reservedNames: [],
+      servingApproval: 'automatic',
+      joining: 'refused',
+    },
     readCa: () => 'a certificate',
     nodeGraceMs: 4000,
     podCidr: '10.128.0.0/20',

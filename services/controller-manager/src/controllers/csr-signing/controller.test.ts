@@ -25,7 +25,13 @@ it('removes no request that has taken the name of an old one', async () => {
   const authority = { parse: async () => 'there is none', sign: async () => '' };
   const controller = createCsrSigningController({
     authorities: { cluster: authority, 'node-serving': authority },
-    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual', joining: 'refused' },
+    signers: {
+      firstServiceAddress: '10.96.0.1',
+      podCidr: '10.128.0.0/20',
+      reservedNames: [],
+      servingApproval: 'manual',
+      joining: 'refused',
+    },
   });
   run([controller], { meanwhile });
   await clock.advance(3_600_000 + 1000);

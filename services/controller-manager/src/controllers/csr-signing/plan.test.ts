@@ -6,6 +6,7 @@ import { planCertificateRequest, type RequestedCertificate, type SignerSettings 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const SETTINGS: SignerSettings = {
   firstServiceAddress: '10.96.0.1',
+  podCidr: '10.128.0.0/20',
   reservedNames: ['apiserver', 'load-balancer', 'etcd-0', 'kubernetes', 'kubernetes.default'],
   servingApproval: 'automatic',
   joining: 'refused',

@@ -1,4 +1,4 @@
-import type { Instant, Plan } from '@gantry/base';
+import { type Instant, must, type Plan } from '@gantry/base';
 import {
   API_SERVERS,
   type CertificateSigningRequest,
@@ -7,10 +7,12 @@ import {
   ENGINE_EXTRA,
   ENGINE_UNIT,
   FIXED_SERVICES,
+  isWithin,
   type Node,
   NODE_CLIENT_SIGNER,
   NODE_USER_PREFIX,
   NODES_GROUP,
+  parseIpv4Range,
   SERVICE_SIGNER,
   SERVING_SIGNER,
   UNLIMITED_GROUPS,
@@ -43,6 +45,8 @@ export type Authority = 'cluster' | 'node-serving';
 export interface SignerSettings {
   /** The address of the Service `default/kubernetes`, which is in the apiserver's certificate. */
   readonly firstServiceAddress: string;
+  /** The range of pods and of the cluster's containers. Each API server's certificate has its own address there. */
+  readonly podCidr: string;
   /** DNS names of the control plane, which no node may have. */
   readonly reservedNames: readonly string[];
   /** Whether valid requests for serving certificates of nodes are approved automatically, or wait for `kubectl certificate approve`. */
@@ -265,11 +269,15 @@ function refuseService(
   if (groups !== [...service.groups].sort().join(',')) return `the organizations must be ${service.groups.join(', ')}`;
   const strange = [...requested.dnsNames, ...requested.ipAddresses].find(
     (name) =>
-      !service.names.test(name) &&
-      !(name === settings.firstServiceAddress && requested.commonName === 'system:apiserver'),
+      !service.names.test(name) && !(requested.commonName === 'system:apiserver' && isOfApiServers(name, settings)),
   );
   if (strange !== undefined) return `${requested.commonName} may not carry the name ${strange}`;
   return refuseUsages(request, ['digital signature', 'client auth'], ['key encipherment', 'server auth']);
+}
+
+/** Addresses that `default/kubernetes` publishes: its own, and those of the API servers. */
+function isOfApiServers(address: string, { firstServiceAddress, podCidr }: SignerSettings): boolean {
+  return address === firstServiceAddress || isWithin(must(parseIpv4Range(podCidr), podCidr), address);
 }
 
 /** A service may renew its own certificate. A Node may request the first certificate of the proxy of a joining host. */

@@ -58,7 +58,13 @@ function ask(
   };
   const { actions } = planCertificateRequest(
     { request, requested, node: undefined },
-    { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic', joining },
+    {
+      firstServiceAddress: '10.96.0.1',
+      podCidr: '10.128.0.0/20',
+      reservedNames: [],
+      servingApproval: 'automatic',
+      joining,
+    },
     NOW,
   );
   return actions.map(({ kind }) => kind);

@@ -35,7 +35,13 @@ export function controllerNames(): readonly string[] {
 function createAll(readPath: ReadPath) {
   return createControllers({
     authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
-    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic', joining: 'refused' },
+    signers: {
+      firstServiceAddress: '10.96.0.1',
+      podCidr: '10.128.0.0/20',
+      reservedNames: [],
+      servingApproval: 'automatic',
+      joining: 'refused',
+    },
     readCa: () => 'a certificate',
     nodeGraceMs: NODE_GRACE_MS,
     podCidr: '10.128.0.0/20',

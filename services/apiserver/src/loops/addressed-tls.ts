@@ -1,0 +1,89 @@
+import { X509Certificate } from 'node:crypto';
+import { type Clock, ControlLoop, errorMessage, type Instant } from '@gantry/base';
+import type { GroupMember, Logger } from '@gantry/service';
+import { certificateLife, createRenewalRequest, generateKey, type TlsMaterial, type TlsSource } from '@gantry/tls';
+
+/** Gets a certificate (PEM) for a PKCS #10 request (PEM). May take minutes. */
+type RequestCertificate = (request: string, signal: AbortSignal) => Promise<string>;
+
+const LOOK_EVERY_MS = 3_600_000;
+const RETRY = { initialMs: 1000, maxMs: 60_000 };
+
+/**
+ * The TLS material of one API server. All of them share a folder, whose certificate cannot name the address of each: containers get new ones.
+ * So each requests a certificate with its own address, the one that `default/kubernetes` publishes, and keeps it in memory. Until it is
+ * signed, the server uses that of the folder.
+ */
+export class AddressedTls implements TlsSource, Disposable {
+  readonly #folder: TlsSource;
+  readonly #address: string;
+  readonly #listeners = new Set<(material: TlsMaterial) => void>();
+  readonly #unsubscribe: () => void;
+  #own: Pick<TlsMaterial, 'cert' | 'key'> | undefined;
+
+  constructor(folder: TlsSource, address: string) {
+    this.#folder = folder;
+    this.#address = address;
+    this.#unsubscribe = folder.subscribe(() => this.#changed());
+  }
+
+  current(): TlsMaterial {
+    const shared = this.#folder.current();
+    return { ...shared, ...(this.#own !== undefined && isIssuedBy(shared.ca, this.#own.cert) ? this.#own : {}) };
+  }
+
+  subscribe(listener: (material: TlsMaterial) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  [Symbol.dispose](): void {
+    this.#unsubscribe();
+  }
+
+  /** Requests the certificate, and another one after two thirds of its life, or when the authority has changed. */
+  member(options: {
+    readonly requestCertificate: RequestCertificate;
+    /** Resolves when requests can be made. */
+    readonly whenReady: (signal: AbortSignal) => Promise<void>;
+    readonly clock: Clock;
+    readonly logger: Logger;
+  }): GroupMember {
+    const { requestCertificate, whenReady, clock, logger } = options;
+    const address = this.#address;
+    return new ControlLoop({
+      name: 'own-address',
+      clock,
+      intervalMs: LOOK_EVERY_MS,
+      retry: RETRY,
+      subscribe: (notify) => [this.#folder.subscribe(notify)],
+      round: async (signal) => {
+        if (this.#renewAt() <= clock.now()) {
+          await whenReady(signal);
+          const key = await generateKey();
+          const { request } = await createRenewalRequest(this.#folder.current().cert.toString(), key, [address]);
+          this.#own = { key: Buffer.from(key), cert: Buffer.from(await requestCertificate(request, signal)) };
+          this.#changed();
+          logger.info({ address }, 'the certificate has the own address');
+        }
+        return Math.max(0, Math.min(LOOK_EVERY_MS, this.#renewAt() - clock.now()));
+      },
+      onError: (error) => logger.warn({ address, reason: errorMessage(error) }, 'no certificate with the own address'),
+    });
+  }
+
+  /** When a certificate is needed. A certificate of the folder that has the address is renewed with the folder. */
+  #renewAt(): Instant {
+    const { cert } = this.current();
+    if (new X509Certificate(cert).checkIP(this.#address) === undefined) return 0;
+    return cert === this.#own?.cert ? certificateLife(cert).renewAt : Number.MAX_SAFE_INTEGER;
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener(this.current());
+  }
+}
+
+function isIssuedBy(authority: Buffer, certificate: Buffer): boolean {
+  return new X509Certificate(certificate).verify(new X509Certificate(authority).publicKey);
+}
