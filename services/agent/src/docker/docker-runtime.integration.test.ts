@@ -10,6 +10,7 @@ import { linuxMounts } from '../mounts/linux-mounts.ts';
 import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
 import { DEVICE_TEXT } from '../runtime/testing/devices-contract.ts';
+import type { LogOptions } from '../runtime/logs.ts';
 import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { connectDocker } from './docker-runtime.ts';
 import { LoopDevices } from '../testing/loop-devices.ts';
@@ -339,6 +340,53 @@ it('a container that the kernel kills for its memory is found so, in whichever o
     return pod?.containers[0]?.state === 'exited' && pod.containers[0].endedBy === 'oom';
   });
 });
+
+it.each(['none', 'tty'] as const)(
+  'a long line of a log has one time, and counts as one (terminal: %s)',
+  async (terminal) => {
+    const docker = new Docker({ socketPath: SOCKET });
+    const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent);
+    const cluster = `lines-${randomBytes(4).toString('hex')}`;
+    const { signal } = new AbortController();
+    const owner = { cluster, node: 'node-a' };
+    try {
+      const image = 'registry.k8s.io/pause:3.10';
+      const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox({ owner, pod: POD, image }), signal);
+      const long = 'head -c 40000 /dev/zero | tr "\\0" x';
+      const script = `echo first; sleep 1.1; ${long}; echo; ${long}; echo; echo last`;
+      const container = { owner, pod: POD, sandboxId, image: 'busybox:1.36', command: ['sh', '-c', script], terminal };
+      const id = await runtime.containers.createContainer(plainContainer(container), signal);
+      await runtime.containers.startContainer(id, signal);
+      const read = async (change: Partial<LogOptions>) => {
+        const parts: Uint8Array[] = [];
+        const options = { follow: false, timestamps: true, ...change };
+        for await (const part of runtime.logs.readLogs(id, options, signal)) parts.push(part);
+        const text = Buffer.concat(parts).toString();
+        const [from = ''] = /^\S+Z /m.exec(text) ?? [];
+        return {
+          since: Date.parse(from.trimEnd()),
+          lines: text
+            .replaceAll('\r', '')
+            .replaceAll(/^\S+Z /gm, 'T ')
+            .split('\n'),
+        };
+      };
+      const x = 'x'.repeat(40_000);
+      const all = ['T first', `T ${x}`, `T ${x}`, 'T last', ''];
+      // Ends with the container.
+      expect((await read({ follow: true })).lines).toEqual(all);
+      expect((await read({})).lines).toEqual(all);
+      const { since, lines } = await read({ tailLines: 2 });
+      expect(lines).toEqual(all.slice(-3));
+      expect((await read({ tailLines: 3, follow: true })).lines).toEqual(all.slice(-4));
+      expect((await read({ tailLines: 2, timestamps: false })).lines).toEqual([x, 'last', '']);
+      expect((await read({ since: since - 500 })).lines).toEqual(all.slice(1));
+    } finally {
+      const ours = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
+      await Promise.all(ours.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
+    }
+  },
+);
 
 it('the engine says by a container what it may do, and a privileged one starts with just that', async () => {
   const docker = new Docker({ socketPath: SOCKET });

@@ -1,7 +1,5 @@
-import { joined, type OutputPart } from './demultiplex.ts';
+import { type Messages, PIECE_BYTES, STAMP_BYTES } from './log-messages.ts';
 
-/** The length of `2026-01-01T00:00:00.000000000Z `, which precedes each message of the engine. */
-const STAMP_BYTES = 31;
 const SECONDS_BYTES = 19;
 const FRACTION_FROM = 20;
 const FRACTION_TO = 29;
@@ -11,26 +9,16 @@ const NANOSECONDS = 1_000_000_000n;
 const MAX_KNOWN = 131_072;
 const FIRST_KNOWN = 1024;
 /** The engine's longest message, including its time. */
-const MAX_MESSAGE_BYTES = 16 * 1024 + STAMP_BYTES;
+const MAX_MESSAGE_BYTES = PIECE_BYTES + STAMP_BYTES;
 
 /**
  * Removes repeated messages from a followed log: up to version 20.10, the engine may read the new file of a log rotation twice. Expects
  * whole messages with their times. A message is dropped only if a message of the same output with exactly the same time was read before,
- * and was followed by later ones or has the same text as the last message. So nothing is lost when the host's clock is set back. `times`:
- * whether messages keep their times.
+ * and was followed by later ones or has the same text as the last message. So nothing is lost when the host's clock is set back.
  */
-export async function* withoutRepeats(
-  messages: AsyncIterable<readonly OutputPart[]>,
-  times: 'kept' | 'removed',
-): AsyncIterable<Uint8Array> {
+export async function* withoutRepeats(messages: Messages): Messages {
   const read = { stdout: new ReadTimes(), stderr: new ReadTimes() };
-  for await (const together of messages) {
-    const parts: Uint8Array[] = [];
-    for (const { kind, data } of together) {
-      if (!read[kind].repeats(data)) parts.push(times === 'kept' ? data : data.subarray(STAMP_BYTES));
-    }
-    if (parts.length > 0) yield joined(parts);
-  }
+  for await (const together of messages) yield together.filter(({ kind, data }) => !read[kind].repeats(data));
 }
 
 /** The times of the messages of one output, in the order in which the engine reads them. */
