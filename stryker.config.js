@@ -15,6 +15,11 @@ const FOLDERS = {
     tests: ['packages/etcd/src'],
     break: 75,
   },
+  writes: {
+    at: 'services/apiserver/src/registry/{objects/{preconditions,deletion,metadata},writing/{fences,attempts,committer}}.ts',
+    tests: ['services/apiserver/src/registry'],
+    break: 93,
+  },
   volumes: {
     at: 'services/agent/src/volumes/volume-types/*.ts',
     tests: ['services/agent/src/volumes'],

@@ -2,7 +2,7 @@ import { NOT_AUDITED } from '../../audit/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../contract/registry.ts';
 import { definitionOf } from '../testing.ts';
-import { fenceOf } from './fences.ts';
+import { fencedError, fenceOf } from './fences.ts';
 
 const SCHEDULER = 'system:kube-scheduler';
 const KEY = '/gantry/elections/kube-scheduler';
@@ -43,6 +43,12 @@ describe('the fence of a write', () => {
     const foreign = { ...FENCE, electionKey: '/gantry/elections/kube-controller-manager' };
     expect(() => fenced(SCHEDULER, foreign)).toThrow(
       `is not elected by /gantry/elections/kube-controller-manager: its fence is ${KEY}`,
+    );
+  });
+
+  it('that has ended is named by its epoch', () => {
+    expect(fencedError(definitionOf('pods'), 'p', FENCE).message).toContain(
+      'the leadership of epoch 100 has ended: the write was refused',
     );
   });
 
