@@ -154,6 +154,8 @@ export interface StorageForm<T extends KubeObject = KubeObject> {
   readonly version: string;
   readonly resource: string;
   readonly toStored: (object: T) => KubeObject;
+  /** `toStored` without the defaults of the stored version, which would have no owner in managed fields. Absent if there are none. */
+  readonly toStoredBare?: (object: T) => KubeObject;
   readonly fromStored: (stored: KubeObject) => T;
   /**
    * Used instead of both functions for versions that a webhook converts. Returns one object per argument object; rejects with StatusError.
@@ -161,6 +163,8 @@ export interface StorageForm<T extends KubeObject = KubeObject> {
   readonly remote?: {
     readonly toStored: (object: T) => Promise<KubeObject>;
     readonly fromStored: (stored: readonly KubeObject[]) => Promise<readonly T[]>;
+    /** Converts an object of any version to another one, as the webhook returns it. */
+    readonly convert: (object: KubeObject, apiVersion: string) => Promise<KubeObject>;
   };
 }
 
@@ -191,7 +195,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly protobuf?: 'served';
   /** Absent for the version that is stored. */
   readonly storage?: StorageForm<T>;
-  /** Returns another served version of the same kind; for custom resources, which are not in the list of built-in kinds. */
+  /** Returns another version of the same kind, served or not; for custom resources, which are not in the list of built-in kinds. */
   readonly sibling?: (version: string) => ResourceDefinition | undefined;
   readonly verbs: readonly Verb[];
   readonly strategy: Strategy<T>;

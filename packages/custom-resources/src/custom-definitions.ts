@@ -52,7 +52,16 @@ export function customDefinitions(crd: CustomResourceDefinition, hooks: CustomHo
     const codec = createCodec(schema, preserves);
     return { name: spec.name, apiVersion: apiVersionOf({ group, version: spec.name }), schema, codec, spec };
   });
-  return all.filter(({ spec }) => spec.served).map((version) => definitionOf(crd, version, all, hooks));
+  const made = new Map<string, ResourceDefinition>();
+  // Versions that are not served are made when managed fields name them.
+  const find = (name: string): ResourceDefinition | undefined => {
+    const version = all.find((one) => one.name === name);
+    if (version === undefined || made.has(name)) return made.get(name);
+    const definition = { ...definitionOf(crd, version, all, hooks), sibling: find };
+    made.set(name, definition);
+    return definition;
+  };
+  return all.filter(({ spec }) => spec.served).flatMap(({ name }) => find(name) ?? []);
 }
 
 function definitionOf(
@@ -180,6 +189,10 @@ function storageForm(
   return {
     ...form,
     remote: {
+      convert: async (object, apiVersion) => {
+        const [converted = object] = await convert([object], apiVersion);
+        return converted;
+      },
       toStored: async (object) => {
         if (stored === own) return object;
         const [converted = object] = await convert([object], stored.apiVersion);

@@ -37,6 +37,7 @@ export const horizontalPodAutoscalersV1 = defineResource(AUTOSCALING_HORIZONTAL_
     version: 'v2',
     resource: 'horizontalpodautoscalers',
     toStored: stored,
+    toStoredBare: toV2,
     fromStored: (object) => toV1(object as AutoscalerV2),
   },
   fieldAnnotations: CARRIED,

@@ -118,6 +118,7 @@ describe('a version that a server elsewhere converts', () => {
     storage: {
       ...must(loud.storage, 'storage'),
       remote: {
+        convert: (object) => Promise.resolve(object),
         toStored: (object) => Promise.resolve(must(loud.storage, 'storage').toStored(object)),
         fromStored: (objects) => Promise.resolve(objects.map((one) => must(loud.storage, 'storage').fromStored(one))),
       },

@@ -120,6 +120,23 @@ it('an object is shown in the other version as the webhook converts it', async (
   expect(shown).not.toHaveProperty('hostPort');
 });
 
+it('a field that was applied in the other version is a conflict', async () => {
+  const apply = (inVersion: string, manager: string, fields: Fields) =>
+    callServer(server, 'PATCH', `${things(inVersion)}/applied?fieldManager=${manager}`, {
+      body: JSON.stringify({
+        apiVersion: `${GROUP}/${inVersion}`,
+        kind: 'Thing',
+        metadata: { name: 'applied' },
+        ...fields,
+      }),
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+    });
+  expect(await apply('v2', 'm', { host: 'host1', port: '80' })).toMatchObject({ code: 201 });
+  const { code, json } = await apply('v1', 'n', { hostPort: 'host1:81' });
+  expect([code, json.message]).toEqual([409, 'Apply failed with 1 conflict: conflict with "m": .port']);
+  await send('DELETE', `${things('v1')}/applied`);
+});
+
 it('fields are selected in the version of the request, by lists and by watches', async () => {
   await create('v2', 'two', { host: 'host1', port: '8080' });
   await create('v2', 'three', { host: 'host2', port: '80' });

@@ -50,11 +50,11 @@ export class ChangedObject implements Draft {
     carryMetadata(this.object, change.stored.object);
   }
 
-  record(): void {
+  async record(): Promise<void> {
     const { target, options, now } = this.#attempt;
     if (this.#change.managers === 'recorded') return;
     const { definition, subresource } = target;
-    recordManager(this.object, this.#old, { definition, manager: options.fieldManager, subresource, now });
+    await recordManager(this.object, this.#old, { definition, manager: options.fieldManager, subresource, now });
   }
 
   admissionRequest(): AdmissionRequest {

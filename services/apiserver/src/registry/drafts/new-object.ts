@@ -50,11 +50,11 @@ export class NewObject implements Draft {
     fillNew(object, attempt.target.definition, attempt.now, this.#uid);
   }
 
-  record(): void {
+  async record(): Promise<void> {
     const { target, options, now } = this.#attempt;
     if (this.#managers === 'recorded') return;
     const by = { definition: target.definition, manager: options.fieldManager, subresource: '', now };
-    recordManager(this.object, undefined, by);
+    await recordManager(this.object, undefined, by);
   }
 
   admissionRequest(): AdmissionRequest {

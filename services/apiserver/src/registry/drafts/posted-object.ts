@@ -31,11 +31,11 @@ export class PostedObject implements Draft {
     this.object = post.object;
   }
 
-  record(): void {
+  async record(): Promise<void> {
     if (this.#post.kind !== undefined) return;
     const { target, options, now } = this.#attempt;
     const by = { definition: target.definition, manager: options.fieldManager, subresource: '', now };
-    recordManager(this.object, undefined, by);
+    await recordManager(this.object, undefined, by);
   }
 
   admissionRequest(): AdmissionRequest {

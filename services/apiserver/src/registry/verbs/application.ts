@@ -15,7 +15,7 @@ import { type KubeObject, type ManagedFieldsEntry, type Scale, StatusError } fro
 import type { Instant } from '@gantry/base';
 import type { Target, WriteOptions } from '../contract/registry.ts';
 import { withDefaults } from '../objects/decode-body.ts';
-import { findVersion, managedIn } from '../objects/record-manager.ts';
+import { findVersion, onManagedFields } from '../objects/record-manager.ts';
 import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from '../subresources/scale.ts';
 import { groupResource } from '../contract/target.ts';
 
@@ -39,9 +39,10 @@ export class Application {
   }
 
   /** Returns the applied object with its defaults. Does not change the stored object. */
-  to(live: KubeObject | undefined, now: Instant): KubeObject {
+  async to(live: KubeObject | undefined, now: Instant): Promise<KubeObject> {
     const { definition, subresource, name } = this.#target;
-    const applied = withDefaults(definition, this.#apply(managedIn(definition, subresource), live, now));
+    const object = await onManagedFields(definition, subresource, (of) => this.#apply(of, live, now));
+    const applied = withDefaults(definition, object);
     const { uid = '' } = applied.metadata;
     if (live === undefined && uid !== '') {
       const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;

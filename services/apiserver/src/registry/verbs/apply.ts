@@ -12,17 +12,17 @@ export const apply: WriteVerb<Patch, Application> = {
   right: 'patch',
   startsFrom: 'stored',
   decode: async ({ target, options }, { read }) => ({ sent: new Application(target, await read(), options) }),
-  draft: (parts, attempt) => {
+  draft: async (parts, attempt) => {
     const { stored, sent, target, now } = attempt;
     if (stored !== undefined) {
-      const object = sent.to(stored.object, now);
+      const object = await sent.to(stored.object, now);
       const { resourceVersion = '' } = object.metadata;
       checkPatched(target, object, stored.object);
       if (resourceVersion !== '') requireVersion(attempt, object);
       return new ChangedObject(parts, attempt, { stored, object, managers: 'recorded' });
     }
     if (attempt.subresource !== undefined) return undefined;
-    const object = sent.to(undefined, now);
+    const object = await sent.to(undefined, now);
     checkNamespace(target, object.metadata);
     checkName(target, object.metadata);
     delete object.metadata.resourceVersion;

@@ -21,11 +21,11 @@ it('the first attempt has the decoded object itself, each later one an object of
       rights: 'granted',
     } as const;
     const parts = { deps: h.deps } as Parameters<typeof create.draft>[0];
-    const draft = () => create.draft(parts, attempt)?.object;
-    const first = draft();
+    const draft = async () => (await create.draft(parts, attempt))?.object;
+    const first = await draft();
     expect(first).toBe(decoded);
     Object.assign(first?.metadata.labels ?? {}, { changed: 'yes' });
-    const second = draft();
+    const second = await draft();
     expect(second).not.toBe(first);
     expect(second?.metadata.namespace).toBe(request.target.namespace);
     expect(second).toMatchObject({ spec: decodedAs['spec' as keyof typeof decodedAs] });

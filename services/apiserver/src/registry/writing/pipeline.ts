@@ -81,12 +81,12 @@ async function attempt<Sent>(
   const pace = new Pace(deps.turns);
   const stored = await storedState(parts, decoded, entry);
   authoriseStored(parts, verb, decoded, stored);
-  const draft = verb.draft(parts, { ...decoded, stored, now: deps.clock.now() });
+  const draft = await verb.draft(parts, { ...decoded, stored, now: deps.clock.now() });
   if (draft === undefined) return { kind: 'absent' };
   if (stored === undefined) authoriseNew(parts, verb, decoded, draft.object);
   context.audit.describe(draft.object.metadata);
   await pace.step();
-  draft.record();
+  await draft.record();
   await pace.step();
   const lookups = admission.lookups(context.signal);
   const admitted = draft.admissionRequest();

@@ -69,7 +69,7 @@ export interface WriteVerb<Body, Sent> {
   /** Reads and decodes the body. Called once, after authorisation. */
   readonly decode: (request: WriteRequest, body: Body) => Promise<Decoded<Sent>>;
   /** Makes the new object from the stored one. Undefined when the verb needs a stored object and there is none. */
-  readonly draft: (parts: WriteParts, attempt: Attempt<Sent>) => Draft | undefined;
+  readonly draft: (parts: WriteParts, attempt: Attempt<Sent>) => Draft | undefined | Promise<Draft | undefined>;
   /** Makes the response, if it is not the written object. */
   readonly respond?: (response: ObjectResponse, write: Write<Sent>) => ObjectResponse;
 }
@@ -79,7 +79,7 @@ export interface Draft {
   /** The object; the steps change it in place. */
   readonly object: KubeObject;
   /** Records the field manager of the changed fields. */
-  record(): void;
+  record(): void | Promise<void>;
   /** The request that admission checks. */
   admissionRequest(): AdmissionRequest;
   /**
