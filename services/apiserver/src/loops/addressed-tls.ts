@@ -20,16 +20,17 @@ export class AddressedTls implements TlsSource, Disposable {
   readonly #listeners = new Set<(material: TlsMaterial) => void>();
   readonly #unsubscribe: () => void;
   #own: Pick<TlsMaterial, 'cert' | 'key'> | undefined;
+  #material: TlsMaterial;
 
   constructor(folder: TlsSource, address: string) {
     this.#folder = folder;
     this.#address = address;
+    this.#material = folder.current();
     this.#unsubscribe = folder.subscribe(() => this.#changed());
   }
 
   current(): TlsMaterial {
-    const shared = this.#folder.current();
-    return { ...shared, ...(this.#own !== undefined && isIssuedBy(shared.ca, this.#own.cert) ? this.#own : {}) };
+    return this.#material;
   }
 
   subscribe(listener: (material: TlsMaterial) => void): () => void {
@@ -74,13 +75,16 @@ export class AddressedTls implements TlsSource, Disposable {
 
   /** When a certificate is needed. A certificate of the folder that has the address is renewed with the folder. */
   #renewAt(): Instant {
-    const { cert } = this.current();
+    const { cert } = this.#material;
     if (new X509Certificate(cert).checkIP(this.#address) === undefined) return 0;
     return cert === this.#own?.cert ? certificateLife(cert).renewAt : Number.MAX_SAFE_INTEGER;
   }
 
   #changed(): void {
-    for (const listener of this.#listeners) listener(this.current());
+    const shared = this.#folder.current();
+    const own = this.#own;
+    this.#material = own !== undefined && isIssuedBy(shared.ca, own.cert) ? { ...shared, ...own } : shared;
+    for (const listener of this.#listeners) listener(this.#material);
   }
 }
 
