@@ -137,6 +137,7 @@ function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClien
         sendInitialEvents,
         allowBookmarks: true,
       });
+      yield [];
       for await (const batch of batches) {
         yield batch.map((item) =>
           item.type === 'BOOKMARK'
