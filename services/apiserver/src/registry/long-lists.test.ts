@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { Turns } from '../turns.ts';
-import { startHarness, type Harness } from './testing.ts';
+import { type Harness, jsonBody, patchBody, startHarness, WRITE } from './testing.ts';
 
 /** Each look at the clock finds that long has passed. */
 let now = 0;
@@ -35,4 +35,11 @@ it('a write may not add more items to lists with keys than can be compared and v
   const message = 'Request entity too large: limit is 5000 items in lists whose items have keys';
   await expect(h.create('serviceaccounts', object(5001))).rejects.toMatchObject({ code: 413, message });
   expect(await h.create('serviceaccounts', object(5000))).toMatchObject({ metadata: { name: 'a' } });
+  const target = h.target('serviceaccounts', 'a');
+  const update = (count: number) => h.settle(h.registry.update(h.context(), target, jsonBody(object(count)), WRITE));
+  await expect(update(5001)).rejects.toMatchObject({ code: 413, message });
+  const applied = patchBody('application/apply-patch+yaml', Buffer.from(JSON.stringify(object(5001))));
+  const apply = h.registry.patch(h.context(), h.target('serviceaccounts', 'a'), applied, WRITE);
+  await expect(h.settle(apply)).rejects.toMatchObject({ code: 413, message });
+  expect((await update(4999)).response.object).toMatchObject({ metadata: { name: 'a' } });
 });
