@@ -418,3 +418,106 @@ describe('Secrets and tokens', () => {
     });
   });
 });
+
+describe('what a pod asks for', () => {
+  const CONTROLS = '\u0001'.repeat(110_000);
+  const times = <T>(count: number, each: (i: number) => T) => Array.from({ length: count }, (_, i) => each(i));
+  const value = (name: string, text: string) => ({ name, value: text });
+  /** Each asks for gigabytes, in less than 3 MiB. */
+  const greedy: readonly Pod[] = [
+    podOf('doubling', {
+      containers: [
+        shell('main', 'true', {
+          env: [value('A0', 'xx'), ...times(25, (i) => value(`A${i + 1}`, `$(A${i})$(A${i})`))],
+          args: times(10, () => '$(A25)'),
+        }),
+      ],
+    }),
+    podOf('arguments', {
+      containers: [
+        shell('main', 'true', { env: [value('A', 'x'.repeat(100_000))], args: times(3, () => '$(A)'.repeat(700)) }),
+      ],
+    }),
+    {
+      ...podOf('annotations', {
+        volumes: [
+          {
+            name: 'scratch',
+            downwardAPI: {
+              items: times(7_000, (i) => ({ path: `${i}`, fieldRef: { fieldPath: 'metadata.annotations' } })),
+            },
+          },
+        ],
+        containers: [shell('main', 'true', { volumeMounts: [WHOLE] })],
+      }),
+      metadata: { name: 'annotations', annotations: { controls: CONTROLS } },
+    },
+    podOf('secrets', {
+      volumes: [
+        {
+          name: 'scratch',
+          projected: {
+            sources: times(530, (i) => ({ secret: { name: 'large', items: [{ key: 'key', path: `${i}` }] } })),
+          },
+        },
+      ],
+      containers: [shell('main', 'true', { volumeMounts: [WHOLE] })],
+    }),
+  ];
+
+  test('ends no agent and stops no other pod', async () => {
+    await using namespace = await restricted();
+    const started = async () => {
+      const ids = (await cluster.containers('agent')).map(({ id }) => id);
+      return await cluster.docker(['inspect', '-f', '{{.State.StartedAt}} {{.RestartCount}}', ...ids]);
+    };
+    const before = await started();
+    await cluster.create(SECRETS, namespace.name, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'large' },
+      data: { key: Buffer.alloc(1_000_000).toString('base64') },
+    });
+    for (const pod of greedy) await cluster.create(PODS, namespace.name, pod);
+    for (const [name, message] of [
+      ['doubling', 'variable A16 has 131076 bytes; a program gets at most 131071 in one'],
+      ['arguments', 'args[0] has 70000000 bytes; a program gets at most 131071 in one'],
+    ] as const) {
+      expect(await untilWaiting(namespace.name, name)).toMatchObject({ reason: 'CreateContainerConfigError', message });
+    }
+    const events = (pod: string) =>
+      cluster.mustKubectl(['get', 'events', '-n', namespace.name, `--field-selector=involvedObject.name=${pod}`]);
+    for (const name of ['annotations', 'secrets']) {
+      await eventually(`${name} was refused`, PATIENCE_MS, async () =>
+        /FailedMount.*(the limit is 33554432|the node has no room for)/.test(await events(name)),
+      );
+    }
+    const usual = podOf('usual', {
+      volumes: [{ name: 'scratch', secret: { secretName: 'large' } }],
+      containers: [shell('main', 'wc -c < /scratch/key', { volumeMounts: [WHOLE] })],
+    });
+    await cluster.create(PODS, namespace.name, usual);
+    await untilEnded(namespace.name, 'usual');
+    expect(await logs(namespace.name, 'usual')).toBe('1000000\n');
+    expect(await started()).toBe(before);
+  });
+
+  test.each([
+    ['a name that is no text', "cd /scratch; f=$(printf 'f\\377')"],
+    ['more folders than stay open', 'cd /scratch; f=f; for i in $(seq 140); do mkdir d; cd d; done'],
+  ])('is limited also for a file with %s', async (_what, script) => {
+    await using namespace = await restricted();
+    const pod = podOf('writer', {
+      volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '10Mi' } }],
+      containers: [
+        shell('main', `${script}; dd if=/dev/zero of=$f bs=1M count=30; sleep 600`, { volumeMounts: [WHOLE] }),
+      ],
+    });
+    await cluster.create(PODS, namespace.name, pod);
+    const { status } = await untilEnded(namespace.name, 'writer');
+    expect(status).toMatchObject({
+      reason: 'Evicted',
+      message: 'Usage of EmptyDir volume "scratch" exceeds the limit "10Mi". ',
+    });
+  });
+});
