@@ -151,6 +151,21 @@ describe('lists with keys', () => {
       'x[2]: Duplicate value: {"k":"a"}',
     ]);
   });
+
+  it('report the keys of repeated items sorted', () => {
+    const list: JsonSchema = {
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['port', 'host'],
+      items: { type: 'object' },
+    };
+    const item = { port: 1, host: 'h' };
+    const [error] = validateUniqueItems({ x: [item, item] }, inSpec(list));
+    expect(error && formatFieldError(error)).toBe('Duplicate value: {"host":"h","port":1}');
+    const set: JsonSchema = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'object' } };
+    const [inSet] = validateUniqueItems({ x: [item, item] }, inSpec(set));
+    expect(inSet && formatFieldError(inSet)).toBe('Duplicate value: {"host":"h","port":1}');
+  });
 });
 
 describe('paths, patterns and formats', () => {

@@ -1,6 +1,6 @@
 import { append } from '@gantry/base';
 import { type FieldError, duplicate, invalid } from '@gantry/objects';
-import { type JsonSchema, isJsonObject, itemsOf, propertyOf, valuesOf } from '@gantry/apimachinery';
+import { type JsonSchema, isJsonObject, itemsOf, parseJson, propertyOf, valuesOf } from '@gantry/apimachinery';
 
 /** Errors for duplicate items in lists of type set or map. */
 export function validateUniqueItems(value: unknown, schema: JsonSchema | undefined, path = ''): FieldError[] {
@@ -20,7 +20,7 @@ function validateList(value: readonly unknown[], schema: JsonSchema, path: strin
   if (type === 'set')
     append(
       errors,
-      repeated(value).map((i) => duplicate(`${path}[${i}]`, value[i])),
+      repeated(value).map((i) => duplicate(`${path}[${i}]`, parseJson(stableText(value[i])))),
     );
   if (type === 'map') append(errors, validateMap(value, schema, path));
   const items = itemsOf(schema);
@@ -31,7 +31,7 @@ function validateMap(value: readonly unknown[], schema: JsonSchema, path: string
   const wrong = value.findIndex((item) => item !== null && !isJsonObject(item));
   if (wrong >= 0)
     return [invalid(`${path}[${wrong}]`, value[wrong], 'must be an object for an array of list-type map')];
-  const names = schema['x-kubernetes-list-map-keys'] ?? [];
+  const names = (schema['x-kubernetes-list-map-keys'] ?? []).toSorted();
   const keys = value.map((item) => {
     const of = isJsonObject(item) ? item : {};
     return Object.fromEntries(names.filter((name) => Object.hasOwn(of, name)).map((name) => [name, of[name]]));
@@ -55,6 +55,7 @@ function repeated(values: readonly unknown[]): readonly number[] {
   });
 }
 
+/** The value as JSON with sorted keys, as Go prints it. */
 function stableText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value) ?? 'undefined';

@@ -1,8 +1,8 @@
 import { type Container, type Secret, SECRETS } from '@gantry/objects';
-import { expect, it, describe } from 'vitest';
+import { expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
 import { startNode, type NodeOptions } from '../testing/start-node.ts';
-import { ensureImage, pullEvents, imageReferenceFault } from './ensure-image.ts';
+import { ensureImage, pullEvents } from './ensure-image.ts';
 import { ManualClock } from '@gantry/base/testing';
 
 const { signal } = new AbortController();
@@ -118,20 +118,4 @@ it('a long pull has at most one Event for each quarter, and ten seconds between 
   await at(60, 99);
   await at(90, 100);
   expect(events.slice(1)).toEqual(['Normal Pulling Pulling image "app:1": 75% of the 1000 bytes known so far']);
-});
-
-describe('image references', () => {
-  it.each(['nginx', 'nginx:1.27', 'localhost:5000/a/b_c:x', 'registry.k8s.io/pause@sha256:' + 'a'.repeat(64)])(
-    '%s is valid',
-    (image) => {
-      expect(imageReferenceFault(image)).toBeUndefined();
-    },
-  );
-  it.each(['', 'NGINX', 'a b', 'nginx:', 'nginx:a/b', '-x'])('%j is invalid', (image) => {
-    expect(imageReferenceFault(image)).toBe('invalid reference format');
-  });
-  it('the id of an image is none', () => {
-    const id = '0a'.repeat(32);
-    expect(imageReferenceFault(id)).toBe(`invalid repository name (${id}), cannot specify 64-byte hexadecimal strings`);
-  });
 });

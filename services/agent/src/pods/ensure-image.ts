@@ -1,6 +1,6 @@
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container, Pod, Secret } from '@gantry/objects';
-import { repositoryOf } from '../images/image-name.ts';
+import { imageReferenceFault, repositoryOf } from '../images/image-name.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { PulledImages } from '../images/pulled-images.ts';
 import { AgentError } from '../runtime/agent-error.ts';
@@ -8,11 +8,6 @@ import type { ImageInfo, ImageRuntime, PullProgress } from '../runtime/images.ts
 import { credentialsFor, type PullCredential } from '../images/keyring.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 
-const REFERENCE =
-  /^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::\d+)?)\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?$/;
-
-/** The form of an image id. */
-const ID = /^[0-9a-f]{64}$/;
 const EVERY_MS = 10_000;
 const STEP_PERCENT = 25;
 
@@ -175,15 +170,6 @@ export function pullEvents(
     lastMs = clock.monotonicMs();
     record('Normal', 'Pulling', `Pulling image "${image}": ${percent}% of the ${totalBytes} bytes known so far`);
   };
-}
-
-/**
- * Why `image` is not an image reference, in the kubelet's words; undefined for a valid one. An id is invalid: it could name an image of
- * another pod.
- */
-export function imageReferenceFault(image: string): string | undefined {
-  if (ID.test(image)) return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
-  return REFERENCE.test(image) ? undefined : 'invalid reference format';
 }
 
 /** The container's pull policy, or Kubernetes' default for the image's tag. */
