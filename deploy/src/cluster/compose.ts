@@ -45,13 +45,10 @@ export interface Project {
    * that still run lose their network.
    */
   removeProxy(onLine: (line: string) => void): Promise<void>;
-  /** Starts these services and what they depend on. */
-  startOnly(services: readonly string[], onLine: (line: string) => void): Promise<void>;
-  stop(services: readonly string[], onLine: (line: string) => void): Promise<void>;
-  /** The project as Compose resolves it, in JSON. */
-  config(): Promise<string>;
-  /** Runs a service that is not part of `up` to its end; returns what it has written. */
-  runOnce(service: string, args: readonly string[]): Promise<string>;
+  /** Runs `docker compose` with these arguments; returns what it has written. */
+  compose(args: readonly string[], onLine?: (line: string) => void): Promise<string>;
+  /** Runs a service to its end, with its own command if none is given; returns what it has written. */
+  runOnce(service: string, command: readonly string[]): Promise<string>;
   containers(): Promise<readonly ServiceContainer[]>;
 }
 
@@ -134,13 +131,7 @@ export function openProject(
         options(onLine),
       );
     },
-    startOnly: async (services, onLine) => {
-      await mustRun(shell, 'docker', [...base, 'up', '-d', '--no-build', ...services], options(onLine));
-    },
-    stop: async (services, onLine) => {
-      await mustRun(shell, 'docker', [...base, 'stop', ...services], options(onLine));
-    },
-    config: () => mustRun(shell, 'docker', [...base, 'config', '--format', 'json'], options()),
+    compose: (args, onLine) => mustRun(shell, 'docker', [...base, ...args], options(onLine)),
     down: async (volumes, onLine) => {
       const remove = volumes === 'remove' ? ['--volumes'] : [];
       const command = [...base, 'down', '--remove-orphans', '-t', '5', ...remove];
@@ -178,10 +169,8 @@ export function openProject(
       return { token, madeAt, authority: authority.join('\n') };
     },
     register: () => mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', 'register'], options()),
-    runOnce: (service, args) => {
-      const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', service, ...args];
-      return mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options());
-    },
+    runOnce: (service, command) =>
+      mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options()),
     containers: () => listContainers(shell, clusterId),
   };
 }

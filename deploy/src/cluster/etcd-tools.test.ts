@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEtcdTools, readEtcdLayout } from './etcd-tools.ts';
+import { createEtcdTools, endFormerLeaders, readEtcdLayout } from './etcd-tools.ts';
 
 const CONFIG = JSON.stringify({
   services: {
@@ -10,7 +10,13 @@ const CONFIG = JSON.stringify({
 });
 
 test('members of etcd, their addresses and their image are those of the Compose file', () => {
-  const layout = { members: ['etcd-0', 'etcd-1'], initialCluster: 'etcd-0=a,etcd-1=b', image: 'etcd:1' };
+  const environment = { ETCD_INITIAL_CLUSTER: 'etcd-0=a,etcd-1=b' };
+  const layout = {
+    members: ['etcd-0', 'etcd-1'],
+    initialCluster: 'etcd-0=a,etcd-1=b',
+    image: 'etcd:1',
+    environments: { 'etcd-0': environment, 'etcd-1': environment },
+  };
   expect(readEtcdLayout(CONFIG)).toEqual(layout);
   expect(() => readEtcdLayout('{"services":{}}')).toThrow('docker compose config shows no etcd');
 });
@@ -28,4 +34,14 @@ test('members are asked with the certificate of the API servers, files need no n
     'docker run --rm --network c-control -v c_pki-apiserver-etcd:/tls:ro --entrypoint etcdctl etcd:1 --endpoints https://etcd-1:2379 --dial-timeout 5s --command-timeout 60s --cacert /tls/ca.crt --cert /tls/tls.crt --key /tls/tls.key del key',
     'docker run --rm --network none -v /tmp:/s --entrypoint etcdutl etcd:1 snapshot status /s/etcd.db',
   ]);
+});
+
+test('leaders of a former history end after nobody can be elected any more', async () => {
+  const keys: string[] = [];
+  const run = async (_program: string, args: readonly string[]) => {
+    keys.push(args.slice(args.indexOf('del')).join(' '));
+    return { code: 0, stdout: '1', stderr: '' };
+  };
+  await endFormerLeaders(createEtcdTools({ run }, 'c', readEtcdLayout(CONFIG)));
+  expect(keys).toEqual(['del /gantry/incarnation', 'del --prefix /gantry/elections/']);
 });

@@ -9,6 +9,8 @@ export interface EtcdLayout {
   readonly initialCluster: string;
   /** The image of etcd. */
   readonly image: string;
+  /** The environment of each member's container. */
+  readonly environments: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** A bind mount or a volume of a container: `SOURCE:TARGET[:ro]`. */
@@ -40,7 +42,8 @@ export function readEtcdLayout(config: string): EtcdLayout {
   if (first?.image === undefined || initialCluster === undefined) {
     throw new CommandError('docker compose config shows no etcd');
   }
-  return { members, initialCluster, image: first.image };
+  const environments = Object.fromEntries(members.map((name) => [name, services[name]?.environment ?? {}]));
+  return { members, initialCluster, image: first.image, environments };
 }
 
 export function createEtcdTools(shell: Shell, clusterId: string, layout: EtcdLayout): EtcdTools {
@@ -72,4 +75,13 @@ export function createEtcdTools(shell: Shell, clusterId: string, layout: EtcdLay
     },
     util: (args, mounts) => run('etcdutl', ['--network', 'none'], mounts, args),
   };
+}
+
+/**
+ * Ends the terms of all leaders of a former history, before any API server runs. Without an incarnation nobody can be elected, so that it
+ * is removed first; a leader that was elected before has its key removed afterwards.
+ */
+export async function endFormerLeaders(etcd: EtcdTools): Promise<void> {
+  await etcd.ctl(etcd.layout.members, ['del', '/gantry/incarnation']);
+  await etcd.ctl(etcd.layout.members, ['del', '--prefix', '/gantry/elections/']);
 }

@@ -16,6 +16,7 @@ await runCommand(async () => {
   if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
   const args = [...(values.rotate ? ['--rotate'] : []), ...(values.forget ? ['--forget'] : [])];
   const project = openProject(config, settings.clusterId, shell);
-  process.stdout.write(await project.runOnce('reseal', args));
+  const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', 'reseal', ...args];
+  process.stdout.write(await project.runOnce('reseal', command));
   return 0;
 });

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { errorMessage, formatTime, systemClock } from '@gantry/base';
 import { openApi } from '../cluster/api.ts';
 import { countsOf, openProject, type Project, settingsFileOf } from '../cluster/compose.ts';
-import { createEtcdTools, type EtcdTools, readEtcdLayout } from '../cluster/etcd-tools.ts';
+import { createEtcdTools, endFormerLeaders, type EtcdTools, readEtcdLayout } from '../cluster/etcd-tools.ts';
 import { lookAtApi } from '../cluster/readiness.ts';
 import { parseSnapshotFacts, sealingKeyIds, type SnapshotFacts, unreadableSecrets } from '../cluster/snapshot-file.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
@@ -22,7 +22,7 @@ const POLL_MS = 500;
 /** More than a cluster writes between a snapshot and its restore, so that no client has seen a newer revision. */
 const BUMP = '1000000000';
 const USAGE =
-  'npm run snapshot -- save FILE [--without-keys] | check FILE | restore FILE [--keys] [--unreadable-secrets]';
+  'npm run snapshot -- save FILE [--without-keys] [--from MEMBER] | check FILE | restore FILE [--keys] [--unreadable-secrets]';
 
 /** The cluster of this checkout, and what works on it. */
 interface Context {
@@ -41,6 +41,7 @@ await runCommand(async () => {
     allowPositionals: true,
     options: {
       'without-keys': { type: 'boolean', default: false },
+      from: { type: 'string' },
       keys: { type: 'boolean', default: false },
       'unreadable-secrets': { type: 'boolean', default: false },
     },
@@ -50,7 +51,7 @@ await runCommand(async () => {
   const file = resolve(invokedIn(inheritedEnvironment()), name);
   switch (verb) {
     case 'save':
-      await save(await openContext(), file, values['without-keys'] ? 'left-out' : 'included');
+      await save(await openContext(), file, values['without-keys'] ? 'left-out' : 'included', values.from);
       return 0;
     case 'check': {
       const context = await openContext();
@@ -94,7 +95,7 @@ async function openContext(): Promise<Context> {
   if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
   const { clusterId } = settings;
   const project = openProject(config, clusterId, shell);
-  const composed = await project.config();
+  const composed = await project.compose(['config', '--format', 'json']);
   const { services } = JSON.parse(composed) as {
     readonly services: Readonly<Record<string, { readonly image: string }>>;
   };
@@ -127,7 +128,8 @@ async function presentSealingKeys(context: Context): Promise<readonly string[]> 
   return sealingKeyIds(await inContainer(context, [`${volume}:/keys:ro`], 'cat /keys/keys.json 2>/dev/null || true'));
 }
 
-async function save(context: Context, file: string, keys: SnapshotFacts['keys']): Promise<void> {
+/** `from` names a stopped member whose data is saved; otherwise a running member is asked. */
+async function save(context: Context, file: string, keys: SnapshotFacts['keys'], from?: string): Promise<void> {
   const { config, clusterId, etcd, progress } = context;
   const folder = join(config.home, 'snapshot');
   rmSync(folder, { recursive: true, force: true });
@@ -135,9 +137,11 @@ async function save(context: Context, file: string, keys: SnapshotFacts['keys'])
   mkdirSync(dirname(file), { recursive: true });
   try {
     const revision = await progress.step('state', async (note) => {
-      await fromAnyMember(context, (member) =>
-        etcd.ctl([member], ['snapshot', 'save', '/snapshot/etcd.db'], [`${folder}:/snapshot`]),
-      );
+      if (from === undefined) {
+        await fromAnyMember(context, (member) =>
+          etcd.ctl([member], ['snapshot', 'save', '/snapshot/etcd.db'], [`${folder}:/snapshot`]),
+        );
+      } else await saveFrom(context, from, folder, note);
       const status = await etcd.util(
         ['snapshot', 'status', '/snapshot/etcd.db', '-w', 'json'],
         [`${folder}:/snapshot`],
@@ -173,6 +177,52 @@ async function save(context: Context, file: string, keys: SnapshotFacts['keys'])
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Saves what a stopped member has, for a cluster whose quorum is lost for good. A copy of its data serves as a cluster of one member, which
+ * also applies what only its log has.
+ */
+async function saveFrom(context: Context, member: string, folder: string, note: (text: string) => void): Promise<void> {
+  const { clusterId, etcd, project, shell } = context;
+  const { members, environments, image } = etcd.layout;
+  if (!members.includes(member)) {
+    throw new CommandError(`there is no member ${member}`, `members: ${members.join(', ')}`);
+  }
+  const container = (await project.containers()).find(({ service }) => service === member);
+  if (container?.state === 'running') {
+    throw new CommandError(`${member} runs`, `stop all members: docker compose stop ${members.join(' ')}`);
+  }
+  const name = `${clusterId}-survivor`;
+  const volume = `${clusterId}_survivor`;
+  const clean = async () => {
+    await mustRun(shell, 'docker', ['rm', '-f', name]);
+    await mustRun(shell, 'docker', ['volume', 'rm', '-f', volume]);
+  };
+  await clean();
+  try {
+    await inContainer(context, [`${clusterId}_${member}:/from:ro`, `${volume}:/to`], 'cp -a /from/. /to/');
+    const variables = Object.entries({ ...environments[member], ETCD_FORCE_NEW_CLUSTER: 'true' });
+    await mustRun(shell, 'docker', [
+      ...['run', '-d', '--name', name, '--user', '60812:60812'],
+      ...['--network', `${clusterId}-control`, '--network-alias', member],
+      ...['-v', `${volume}:/var/lib/etcd`, '-v', `${clusterId}_pki-${member}:/etc/etcd/tls:ro`],
+      ...variables.flatMap(([key, value]) => ['-e', `${key}=${value}`]),
+      image,
+    ]);
+    const look = async () => {
+      try {
+        await etcd.ctl([member], ['snapshot', 'save', '/snapshot/etcd.db'], [`${folder}:/snapshot`]);
+        return { done: true, value: undefined } as const;
+      } catch (error) {
+        return { done: false, missing: errorMessage(error).split('\n').at(-1) ?? '' } as const;
+      }
+    };
+    await waitUntil({ clock, what: `the copy of ${member}`, timeoutMs: LIMIT_MS, everyMs: POLL_MS }, look, note);
+  } finally {
+    await clean();
+  }
+  context.progress.line(`    writes that ${member} had not received are not in it`);
 }
 
 /** Tries one member after the other. */
@@ -278,9 +328,9 @@ async function restore(context: Context, file: string, { keys, unreadable }: Res
     const counts = countsOf(await project.containers());
     // Who has a certificate of other authorities must not run on.
     const services = keys === 'file' ? [] : ['apiserver', ...members];
-    await progress.step(keys === 'file' ? 'services stopped' : 'API servers and etcd stopped', (note) =>
-      project.stop(services, (line) => note(line.trim())),
-    );
+    await progress.step(keys === 'file' ? 'services stopped' : 'API servers and etcd stopped', async (note) => {
+      await project.compose(['stop', ...services], (line) => note(line.trim()));
+    });
     // Agents keep certificates of their own, which other authorities may have signed. The pods' containers stay.
     if (keys === 'file') await progress.step('agents removed', () => project.removeService('agent'));
     if (facts.keys === 'included') {
@@ -298,13 +348,11 @@ async function restore(context: Context, file: string, { keys, unreadable }: Res
       await inContainer(context, mounts, steps.join('\n'));
     });
     await progress.step('etcd', async (note) => {
-      await project.startOnly(members, (line) => note(line.trim()));
+      await project.compose(['up', '-d', '--no-build', ...members], (line) => note(line.trim()));
       // Leaders of the other history cannot write: their epochs belong to an incarnation that is gone.
       const look = async () => {
         try {
-          for (const [key, ...args] of [['/gantry/elections/', '--prefix'], ['/gantry/incarnation']]) {
-            await etcd.ctl(members, ['del', key ?? '', ...args]);
-          }
+          await endFormerLeaders(etcd);
           return { done: true, value: undefined } as const;
         } catch (error) {
           return { done: false, missing: errorMessage(error).split('\n').at(-1) ?? '' } as const;

@@ -53,6 +53,16 @@ test.each([
     'etcd 0/3, no quorum: writes refused: docker compose up -d --no-recreate etcd-0 etcd-1 etcd-2',
   ],
   [
+    'a member that crashes at each start',
+    {
+      containers: [
+        ...well.containers,
+        { name: 'a-etcd-2-1', service: 'etcd-2', state: 'restarting', health: '', image: 'etcd' },
+      ],
+    },
+    'etcd-2 keeps restarting: docker compose logs etcd-2; if its data is lost: npm run etcd -- replace etcd-2',
+  ],
+  [
     'a full etcd',
     { etcd: [member('etcd-0', { alarms: ['NOSPACE'] })] },
     'etcd is full (NOSPACE): only deletes are accepted until there is room: the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)',

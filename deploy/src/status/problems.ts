@@ -24,7 +24,7 @@ export function findProblems(facts: Facts): readonly string[] {
   ];
 }
 
-function etcdProblems({ etcd }: Facts): string[] {
+function etcdProblems({ etcd, containers }: Facts): string[] {
   const healthy = etcd.filter((member) => member.state === 'healthy' && member.role !== 'no leader');
   const down = etcd.filter((member) => !healthy.includes(member)).map(({ name }) => name);
   const count = `etcd ${healthy.length}/${etcd.length}`;
@@ -32,7 +32,12 @@ function etcdProblems({ etcd }: Facts): string[] {
   const alarms = new Set(etcd.flatMap((member) => member.alarms));
   const old = healthy.filter((member) => isOlder(member.version));
   const full = healthy.filter(({ dbBytes }) => dbBytes >= QUOTA_BYTES * FULL_SHARE);
+  const restarting = containers.filter(({ service, state }) => service.startsWith('etcd-') && state === 'restarting');
   const warnings = [
+    ...restarting.map(
+      ({ service }) =>
+        `${service} keeps restarting: docker compose logs ${service}; if its data is lost: npm run etcd -- replace ${service}`,
+    ),
     ...full.map(
       ({ name, dbBytes }) =>
         `${name} uses ${Math.floor((dbBytes / QUOTA_BYTES) * 100)} % of its ${QUOTA_BYTES / 2 ** 30} GiB: ${FREE}`,

@@ -44,14 +44,18 @@ const RETRY_MS = 500;
 /** Timeout of a health check of an etcd member. */
 const HEALTH_MS = 2000;
 
-/** The rights of the elected services in etcd: their own election, and reading the incarnation. */
-const ACCESS: readonly AccessRule[] = ['kube-scheduler', 'kube-controller-manager'].map((component) => ({
-  user: `system:${component}`,
-  permissions: [
-    { access: 'readwrite', key: `/gantry/elections/${component}` },
-    { access: 'read', key: INCARNATION_KEY },
-  ],
-}));
+/** The rights of others in etcd. The elected services: their own election, and reading the incarnation. */
+const ACCESS: readonly AccessRule[] = [
+  ...['kube-scheduler', 'kube-controller-manager'].map((component) => ({
+    user: `system:${component}`,
+    permissions: [
+      { access: 'readwrite', key: `/gantry/elections/${component}` },
+      { access: 'read', key: INCARNATION_KEY },
+    ] as const,
+  })),
+  // `etcdctl` in a member's container, which has the member's certificate and its files anyway. The range contains every key.
+  { user: 'etcd', permissions: [{ access: 'read', key: '\0', rangeEnd: '\0' }] },
+];
 
 /** Runs the process: waits for its files and for etcd, then serves until it is stopped. */
 export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcome> {

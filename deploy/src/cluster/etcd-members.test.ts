@@ -1,0 +1,37 @@
+import { describe, expect, it, test } from 'vitest';
+import { checkReplacement, type Member, parseMembers } from './etcd-members.ts';
+
+test('members are read with their ids, also those that have not started', () => {
+  const text = [
+    'acd75ce5a42eee19, started, etcd-0, https://etcd-0:2380, https://etcd-0:2379, false',
+    'b63f2b28b0c54fd4, unstarted, , https://etcd-2:2380, , true',
+    '',
+  ].join('\n');
+  expect(parseMembers(text, new Set(['etcd-0']))).toEqual([
+    { id: 'acd75ce5a42eee19', name: 'etcd-0', role: 'voter', state: 'healthy' },
+    { id: 'b63f2b28b0c54fd4', name: 'etcd-2', role: 'learner', state: 'unhealthy' },
+  ]);
+});
+
+describe('a member', () => {
+  const member = (name: string, state: Member['state'], role: Member['role'] = 'voter'): Member => ({
+    name,
+    id: name,
+    role,
+    state,
+  });
+  const [a, b, c] = [member('a', 'healthy'), member('b', 'healthy'), member('c', 'unhealthy')];
+
+  it('is replaced while the others can write', () => {
+    expect(() => checkReplacement('c', [a, b, c])).not.toThrow();
+    expect(() => checkReplacement('a', [a, b, member('c', 'healthy')])).not.toThrow();
+    expect(() => checkReplacement('c', [a, b])).not.toThrow();
+  });
+
+  it('stays where the others could not write, and a learner is no help', () => {
+    const message = 'b cannot be replaced: without it 1 of 3 members are healthy, and 2 are needed to write';
+    expect(() => checkReplacement('b', [a, b, c])).toThrow(message);
+    expect(() => checkReplacement('a', [a, b, c, member('d', 'healthy', 'learner')])).toThrow('a cannot be replaced');
+    expect(() => checkReplacement('a', [a])).toThrow('without it 0 of 1 members are healthy');
+  });
+});

@@ -1,0 +1,58 @@
+import { CommandError } from '../machine/command-error.ts';
+import type { EtcdTools } from './etcd-tools.ts';
+
+/** A member as the cluster knows it, and whether it serves requests. */
+export interface Member {
+  readonly name: string;
+  /** In hexadecimal, as etcdctl takes it; '' for one that was never a member. */
+  readonly id: string;
+  readonly role: 'voter' | 'learner';
+  readonly state: 'healthy' | 'unhealthy';
+}
+
+/** `text` is the output of `etcdctl member list -w simple`: ids have 64 bits, which JSON does not hold exactly. */
+export function parseMembers(text: string, healthy: ReadonlySet<string>): readonly Member[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [id = '', , name = '', peers = '', , learner = ''] = line.split(', ');
+      // A member that has not started yet has no name.
+      const shown = name === '' ? (/^https:\/\/([^:]+):/.exec(peers)?.[1] ?? '') : name;
+      return {
+        id,
+        name: shown,
+        role: learner === 'true' ? 'learner' : 'voter',
+        state: healthy.has(shown) ? 'healthy' : 'unhealthy',
+      };
+    });
+}
+
+/** Members that answer a linearizable read. */
+export async function healthyMembers(etcd: EtcdTools): Promise<ReadonlySet<string>> {
+  const healthy = await Promise.all(
+    etcd.layout.members.map(async (member) => {
+      try {
+        await etcd.ctl([member], ['get', '/gantry/incarnation', '--keys-only']);
+        return [member];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return new Set(healthy.flat());
+}
+
+/** Throws CommandError if the cluster could not write without this member while it is replaced. */
+export function checkReplacement(name: string, members: readonly Member[]): void {
+  const voters = members.filter(({ role }) => role === 'voter');
+  const others = voters.filter((member) => member.name !== name && member.state === 'healthy');
+  const needed = Math.floor(voters.length / 2) + 1;
+  if (others.length >= needed) return;
+  throw new CommandError(
+    `${name} cannot be replaced: without it ${others.length} of ${voters.length} members are healthy, and ${needed} are needed to write`,
+    others.length === 0
+      ? 'restore a snapshot: npm run snapshot -- restore FILE'
+      : `start the others first: docker compose up -d --no-recreate`,
+  );
+}

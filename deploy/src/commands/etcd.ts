@@ -1,0 +1,154 @@
+/** `npm run etcd -- status | replace MEMBER | defragment | disarm`: what an operator does with the members of etcd. */
+import { parseArgs } from 'node:util';
+import { errorMessage, systemClock } from '@gantry/base';
+import { openProject, type Project } from '../cluster/compose.ts';
+import { checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
+import { createEtcdTools, type EtcdTools, readEtcdLayout } from '../cluster/etcd-tools.ts';
+import { waitUntil } from '../cluster/wait-until.ts';
+import { inheritedEnvironment, readCommandConfig } from '../config.ts';
+import { CommandError } from '../machine/command-error.ts';
+import { createProgress, type Progress } from '../machine/progress.ts';
+import { createShell, mustRun, type Shell } from '../machine/shell.ts';
+import { readSettings } from '../settings/ensure-settings.ts';
+import { runCommand } from './run-command.ts';
+
+const clock = systemClock;
+const LIMIT_MS = 600_000;
+const POLL_MS = 500;
+const USAGE = 'npm run etcd -- status | replace MEMBER | defragment | disarm';
+
+interface Context {
+  readonly clusterId: string;
+  readonly project: Project;
+  readonly shell: Shell;
+  readonly etcd: EtcdTools;
+  readonly progress: Progress;
+}
+
+await runCommand(async () => {
+  const { positionals } = parseArgs({ allowPositionals: true });
+  const [verb = '', name, ...rest] = positionals;
+  const commands: Readonly<Record<string, (context: Context, name: string) => Promise<void>>> = {
+    status: showStatus,
+    replace,
+    defragment,
+    disarm,
+  };
+  const run = commands[verb];
+  if (run === undefined || rest.length > 0 || (name !== undefined) !== (verb === 'replace')) {
+    throw new CommandError(`a command is needed, and a member for \`replace\``, USAGE);
+  }
+  await run(await openContext(), name ?? '');
+  return 0;
+});
+
+async function openContext(): Promise<Context> {
+  const config = readCommandConfig(inheritedEnvironment());
+  const shell = createShell(config.root, inheritedEnvironment());
+  const settings = readSettings(config);
+  if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
+  const { clusterId } = settings;
+  const project = openProject(config, clusterId, shell);
+  const etcd = createEtcdTools(shell, clusterId, readEtcdLayout(await project.compose(['config', '--format', 'json'])));
+  return { clusterId, project, shell, etcd, progress: createProgress(clock, (text) => process.stdout.write(text)) };
+}
+
+/** The members, as a healthy one knows them. */
+async function membersOf(etcd: EtcdTools): Promise<readonly Member[]> {
+  const healthy = await healthyMembers(etcd);
+  if (healthy.size === 0) {
+    throw new CommandError(
+      'no member of etcd serves requests: the quorum is lost',
+      `start all members: docker compose up -d --no-recreate ${etcd.layout.members.join(' ')}; if their data is lost: npm run snapshot -- restore FILE`,
+    );
+  }
+  return parseMembers(await etcd.ctl([...healthy], ['member', 'list', '-w', 'simple']), healthy);
+}
+
+async function showStatus({ etcd, progress }: Context): Promise<void> {
+  const members = await membersOf(etcd);
+  const healthy = members.filter(({ state }) => state === 'healthy').map(({ name }) => name);
+  progress.line(await etcd.ctl(healthy, ['endpoint', 'status', '-w', 'table']));
+  for (const { name, state, role } of members) {
+    if (state === 'unhealthy') progress.line(`${name} (${role}) does not serve requests`);
+  }
+  for (const name of etcd.layout.members) {
+    if (!members.some((member) => member.name === name))
+      progress.line(`${name} is no member: npm run etcd -- replace ${name}`);
+  }
+  const alarms = (await etcd.ctl(healthy, ['alarm', 'list'])).trim();
+  progress.line(alarms === '' ? 'no alarm' : alarms);
+}
+
+/** Removes a member with its data, and adds it again as a learner, which becomes a voter when it has all data. */
+async function replace(context: Context, name: string): Promise<void> {
+  const { clusterId, etcd, project, progress, shell } = context;
+  if (!etcd.layout.members.includes(name)) {
+    throw new CommandError(`there is no member ${name}`, `members: ${etcd.layout.members.join(', ')}`);
+  }
+  const members = await membersOf(etcd);
+  checkReplacement(name, members);
+  const old = members.find((member) => member.name === name);
+  const others = members.filter((member) => member.name !== name && member.state === 'healthy').map((one) => one.name);
+  const temporary = `${clusterId}-${name}-joining`;
+  await progress.step(`${name} removed`, async () => {
+    await project.compose(['rm', '-s', '-f', name]);
+    await mustRun(shell, 'docker', ['rm', '-f', temporary]);
+    if (old !== undefined) await etcd.ctl(others, ['member', 'remove', old.id]);
+    await emptyData(context, name);
+  });
+  await progress.step(`${name} added as a learner`, async () => {
+    await etcd.ctl(others, ['member', 'add', name, `--peer-urls=https://${name}:2380`, '--learner']);
+    // Only this first start joins a cluster that exists; afterwards the data says so.
+    const joining = ['--name', temporary, '-e', 'ETCD_INITIAL_CLUSTER_STATE=existing'];
+    await project.compose(['run', '-d', '--no-deps', '--use-aliases', ...joining, name]);
+  });
+  await progress.step(`${name} has all data and votes`, async (note) => {
+    const look = async () => {
+      try {
+        const now = parseMembers(await etcd.ctl(others, ['member', 'list', '-w', 'simple']), new Set());
+        const added = now.find((member) => member.name === name);
+        if (added === undefined) throw new CommandError(`${name} is no member any more`);
+        if (added.role === 'learner') await etcd.ctl(others, ['member', 'promote', added.id]);
+        return { done: true, value: undefined } as const;
+      } catch (error) {
+        return { done: false, missing: errorMessage(error).split('\n').at(-1) ?? '' } as const;
+      }
+    };
+    await waitUntil({ clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS }, look, note);
+    await mustRun(shell, 'docker', ['stop', temporary]);
+    await mustRun(shell, 'docker', ['rm', temporary]);
+    await project.compose(['up', '-d', '--no-build', name], (line) => note(line.trim()));
+    const serves = async () =>
+      (await healthyMembers(etcd)).has(name)
+        ? ({ done: true, value: undefined } as const)
+        : ({ done: false, missing: `${name} does not serve requests yet` } as const);
+    await waitUntil({ clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS }, serves, note);
+    note('');
+  });
+}
+
+/** Makes a member's volume if it is lost, and empties it. The job of certificates gives it to etcd's user. */
+async function emptyData({ clusterId, shell, project }: Context, name: string): Promise<void> {
+  const volume = `${clusterId}_${name}`;
+  const labels = [`com.docker.compose.project=${clusterId}`, `com.docker.compose.volume=${name}`];
+  await mustRun(shell, 'docker', ['volume', 'create', ...labels.flatMap((label) => ['--label', label]), volume]);
+  await project.runOnce('pki', ['find', `/data/${name}`, '-mindepth', '1', '-delete']);
+  await project.runOnce('pki', []);
+}
+
+/** One member after the other: a member does not respond meanwhile. */
+async function defragment({ etcd, progress }: Context): Promise<void> {
+  const members = await membersOf(etcd);
+  for (const { name, state } of members) {
+    if (state === 'unhealthy') progress.line(`${name} does not serve requests: left out`);
+    else await progress.step(name, async () => void (await etcd.ctl([name], ['defrag'])));
+  }
+}
+
+async function disarm({ etcd, progress }: Context): Promise<void> {
+  const healthy = (await membersOf(etcd)).filter(({ state }) => state === 'healthy').map(({ name }) => name);
+  const before = (await etcd.ctl(healthy, ['alarm', 'list'])).trim();
+  await etcd.ctl(healthy, ['alarm', 'disarm']);
+  progress.line(before === '' ? 'there was no alarm' : `disarmed: ${before}`);
+}

@@ -1,0 +1,70 @@
+import { CONFIG_MAPS } from '@gantry/objects';
+import { expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import { runProgram } from './harness/process.ts';
+
+const cluster = new Cluster();
+
+async function command(name: 'etcd' | 'status', ...args: readonly string[]) {
+  const options = { env: { GANTRY_HOME: cluster.home }, timeoutMs: 300_000 };
+  return await runProgram(`${cluster.root}/deploy/bin/${name}`, args, options);
+}
+
+test('a member whose data is lost is named, and replaced by one command while writes go on', {
+  timeout: 600_000,
+}, async () => {
+  await using namespace = await cluster.namespace();
+  const create = (name: string) =>
+    cluster.create(CONFIG_MAPS, namespace.name, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+  const [lost] = await cluster.containers('etcd-2');
+  const image = await cluster.serviceImage();
+  await cluster.docker(['kill', lost?.id ?? '']);
+  const volume = `${cluster.clusterId}_etcd-2:/data`;
+  await cluster.docker([
+    'run',
+    '--rm',
+    '--user',
+    '0',
+    '--network',
+    'none',
+    '-v',
+    volume,
+    image,
+    'rm',
+    '-r',
+    '/data/member',
+  ]);
+  await cluster.docker(['start', lost?.id ?? '']);
+  await eventually('the member is named', 120_000, async () => {
+    const { stdout } = await command('status');
+    return stdout.includes('etcd-2 keeps restarting') && stdout.includes('npm run etcd -- replace etcd-2');
+  });
+  await create('without-it');
+
+  const refused = await command('etcd', 'replace', 'etcd-1');
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('etcd-1 cannot be replaced: without it 1 of 3'),
+  ]);
+  const replaced = await command('etcd', 'replace', 'etcd-2');
+  expect(replaced.code, replaced.stderr).toBe(0);
+
+  const shown = await command('etcd', 'status');
+  expect(shown.stdout.match(/https:\/\/etcd-\d:2379/g)).toHaveLength(3);
+  expect(shown.stdout).not.toContain('does not serve requests');
+  // It holds the quorum in place of another one.
+  const [other] = await cluster.containers('etcd-0');
+  await cluster.docker(['stop', other?.id ?? '']);
+  await eventually('a write is accepted', 60_000, () => create('with-it'));
+  await cluster.docker(['start', other?.id ?? '']);
+});
+
+test('etcdctl in a container of a member reads everything and writes nothing', async () => {
+  const [member] = await cluster.containers('etcd-1');
+  const etcdctl = (...args: readonly string[]) => runProgram('docker', ['exec', member?.id ?? '', 'etcdctl', ...args]);
+  const read = await etcdctl('get', '--prefix', '--keys-only', '/gantry/elections/');
+  expect(read.stdout.split('\n')).toContain('/gantry/elections/kube-scheduler');
+  expect((await etcdctl('put', '/gantry/elections/kube-scheduler', 'me')).stderr).toContain('permission denied');
+  expect((await etcdctl('del', '/gantry/incarnation')).stderr).toContain('permission denied');
+});
