@@ -5,6 +5,7 @@ import { type ConfigSource, rememberReads } from './config-source.ts';
 import { envFileValue, parseEnvFile, unreadable } from './env-file.ts';
 import { expand } from './expand.ts';
 import { namedContainer, type NodeFacts, podField, resourceField } from './field-values.ts';
+import { volumeNamed } from './pod-containers.ts';
 import { ProgramSize } from './program-size.ts';
 import { RecentReads } from './recent-reads.ts';
 
@@ -180,7 +181,7 @@ async function fileValue(
   { pod, volumeText, files }: EnvironmentContext & { readonly files: RecentReads },
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!(pod.spec?.volumes ?? []).some(({ name }) => name === volumeName)) {
+  if (volumeNamed(pod, volumeName) === undefined) {
     throw config(`cannot find the volume "${volumeName}" referenced by FileKeyRef`);
   }
   const file = await files.get(`${volumeName}/${path}`, async () => {

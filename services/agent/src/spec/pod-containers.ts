@@ -46,15 +46,22 @@ export function allContainersOf(pod: Pod): readonly PodContainer[] {
   return [...ownContainersOf(pod), ...ephemeralContainersOf(pod)];
 }
 
-/** The containers of pods by name. A pod may have thousands, and refer to each of them thousands of times. */
-const containersByName = new WeakMap<Pod, ReadonlyMap<string, Container>>();
-
 /** The container of this name. */
-export function containerNamed(pod: Pod, name: string): Container | undefined {
-  const known =
-    containersByName.get(pod) ?? new Map(allContainersOf(pod).map(({ container }) => [container.name, container]));
-  containersByName.set(pod, known);
-  return known.get(name);
+export const containerNamed = namedIn((pod) => allContainersOf(pod).map(({ container }) => container));
+
+/** The volume of this name. */
+export const volumeNamed = namedIn(({ spec }) => spec?.volumes ?? []);
+
+/** Finds parts of pods by name. A pod may have thousands, and refer to each of them thousands of times. */
+function namedIn<T extends { readonly name: string }>(
+  partsOf: (pod: Pod) => readonly T[],
+): (pod: Pod, name: string) => T | undefined {
+  const known = new WeakMap<Pod, ReadonlyMap<string, T>>();
+  return (pod, name) => {
+    const parts = known.get(pod) ?? new Map(partsOf(pod).map((part) => [part.name, part]));
+    known.set(pod, parts);
+    return parts.get(name);
+  };
 }
 
 /** Names of the pod's sidecars. */

@@ -2,6 +2,7 @@ import type { Pod, VolumeMount, Container } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec, DeviceSpec } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
+import { volumeNamed } from '../spec/pod-containers.ts';
 import { recursiveReadOnlyOf } from '../spec/recursive-read-only.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { expandAll } from '../spec/expand.ts';
@@ -20,7 +21,7 @@ export function mountAccess(
   const { mountPropagation = 'None' } = mount;
   const propagation =
     mountPropagation === 'Bidirectional' ? 'both' : mountPropagation === 'HostToContainer' ? 'from-host' : 'none';
-  const volume = pod.spec?.volumes?.find((candidate) => candidate.name === mount.name);
+  const volume = volumeNamed(pod, mount.name);
   const recursive = recursiveReadOnlyOf(mount, engine.recursiveReadOnly);
   if (typeof recursive === 'object') {
     const message = `failed to resolve recursive read-only mode: ${recursive.refused}`;

@@ -15,6 +15,7 @@ import { type ConfigSource, rememberReads } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import { hostnameFile, hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
+import { volumeNamed } from '../spec/pod-containers.ts';
 import { memoryLimitOf } from '../spec/resources.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { component, hostPathOf, serverOf, diskUsage } from './volume-paths.ts';
@@ -234,8 +235,9 @@ export class PodVolumes {
    * reads environment variables only from emptyDirs, and reading from a network server could block this process.
    */
   async text(pod: Pod, volume: string, path: string): Promise<string | undefined> {
-    const isEmptyDir = pod.spec?.volumes?.some(({ name, emptyDir }) => name === volume && emptyDir !== undefined);
-    return isEmptyDir === true ? await volumeText(this.#volumeFolder(pod, volume), path) : undefined;
+    return volumeNamed(pod, volume)?.emptyDir !== undefined
+      ? await volumeText(this.#volumeFolder(pod, volume), path)
+      : undefined;
   }
 
   /**
@@ -316,7 +318,7 @@ export class PodVolumes {
    * and is not trusted.
    */
   async #openPart(pod: Pod, container: Container, mount: VolumeMount, subPath: string): Promise<OpenedPath> {
-    const isImage = pod.spec?.volumes?.some(({ name, image }) => name === mount.name && image !== undefined) === true;
+    const isImage = volumeNamed(pod, mount.name)?.image !== undefined;
     const hostPath = hostPathOf(pod, mount, this.#claimedBy(pod, mount));
     await using root =
       hostPath === undefined
@@ -361,7 +363,7 @@ export class PodVolumes {
 
   #volumeFolder(pod: Pod, name: string): string {
     const uid = pod.metadata.uid ?? '';
-    const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
+    const volume = volumeNamed(pod, name);
     const storage = volume === undefined ? 'disk' : volumeTypeOf(volume).storage;
     if (storage === 'persistent') {
       const claimed = this.#claimed.of(uid, name);

@@ -1,5 +1,6 @@
 import type { Pod, VolumeMount } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
+import { volumeNamed } from '../spec/pod-containers.ts';
 import type { VolumePlace } from './persistent-folders.ts';
 import { pathOnHost } from './volume-types/host-path.ts';
 import { treeUsage } from '../files/tree-usage.ts';
@@ -8,14 +9,14 @@ import type { PodUsage } from '../spec/local-storage.ts';
 /** The path of a volume on the engine's host; undefined for a volume of the agent. `claimed` is the place of the volume's claim. */
 export function hostPathOf(pod: Pod, mount: VolumeMount, claimed: VolumePlace | undefined): string | undefined {
   if (claimed?.kind === 'host') return claimed.path;
-  const hostPath = pod.spec?.volumes?.find(({ name }) => name === mount.name)?.hostPath;
+  const hostPath = volumeNamed(pod, mount.name)?.hostPath;
   return hostPath === undefined ? undefined : pathOnHost(hostPath);
 }
 
 /** The NFS server of a volume, from its claim or its own source; undefined for a volume on this host. */
 export function serverOf(pod: Pod, { name }: VolumeMount, claimed: VolumePlace | undefined): string | undefined {
   if (claimed?.kind === 'nfs') return claimed.source.server;
-  return pod.spec?.volumes?.find((volume) => volume.name === name)?.nfs?.server;
+  return volumeNamed(pod, name)?.nfs?.server;
 }
 
 /** Returns `name`. AgentError 'FailedMount' when it is not a single path component; otherwise the wrong folder could be removed. */
