@@ -1,7 +1,6 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
-import { promisify } from 'node:util';
 
 /** A container of the cluster's services. */
 interface RunningContainer {
@@ -20,11 +19,6 @@ const TICKS_PER_SECOND = 100;
 
 export function docker(...args: string[]): string {
   return execFileSync('docker', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trim();
-}
-
-/** The asynchronous form, for commands that take long. */
-export async function dockerAside(...args: string[]): Promise<string> {
-  return (await promisify(execFile)('docker', args)).stdout.trim();
 }
 
 /** With the kubectl that `up` links beside the kubeconfig, where it has one. */

@@ -52,7 +52,6 @@ export {
   ObjectReplySchema,
   ObjectService,
   type ResourceRef,
-  ResourceRefSchema,
   type WatchBatch,
   WatchBatchSchema,
   type WatchEvent,

@@ -30,7 +30,7 @@ export {
 } from './abort.ts';
 export { Activities, type Activity } from './activities.ts';
 export { append } from './append.ts';
-export { assert, AssertionError, must, unreachable } from './assert.ts';
+export { AssertionError, must } from './assert.ts';
 export { backoffMs, type BackoffOptions } from './backoff.ts';
 export {
   type CancelTimer,

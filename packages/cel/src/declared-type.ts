@@ -1,18 +1,4 @@
-import {
-  BOOL,
-  BYTES,
-  type CelType,
-  DOUBLE,
-  DURATION,
-  DYN,
-  INT,
-  listOf,
-  mapOf,
-  STRING,
-  structOf,
-  TIMESTAMP,
-  UINT,
-} from './types.ts';
+import { BOOL, type CelType, DOUBLE, DYN, INT, listOf, mapOf, STRING, structOf, TIMESTAMP } from './types.ts';
 
 /**
  * A type that a schema declares: the type for the checker, the fields of objects, and the size limits for cost estimates.
@@ -39,14 +25,11 @@ const scalar = (type: CelType, minSerializedSize: number): DeclaredType => ({
 
 /** Types of values that no schema describes. */
 export const declaredBool = scalar(BOOL, 4);
-export const declaredBytes = scalar(BYTES, 2);
 export const declaredDouble = scalar(DOUBLE, 1);
-export const declaredDuration = scalar(DURATION, 3);
 export const declaredDyn = scalar(DYN, 1);
 export const declaredInt = scalar(INT, 1);
 export const declaredString = scalar(STRING, 2);
 export const declaredTimestamp = scalar(TIMESTAMP, 12);
-export const declaredUint = scalar(UINT, 1);
 
 export function declaredList(element: DeclaredType, maxElements: number): DeclaredType {
   return { type: listOf(element.type), element, maxElements, minSerializedSize: 2 };

@@ -11,9 +11,7 @@
 export {
   type DeclaredType,
   declaredBool,
-  declaredBytes,
   declaredDouble,
-  declaredDuration,
   declaredDyn,
   declaredInt,
   declaredLazily,
@@ -22,7 +20,6 @@ export {
   declaredObject,
   declaredString,
   declaredTimestamp,
-  declaredUint,
 } from './declared-type.ts';
 export type {
   Bindings,
@@ -41,7 +38,6 @@ export { Suspended } from './evaluate/frame.ts';
 export { createEnvironment } from './compile/create-environment.ts';
 export {
   type Call,
-  declareFunction,
   type FunctionDeclaration,
   type Overload,
 } from './environment/function-declaration.ts';
@@ -51,20 +47,16 @@ export {
   MATCH_CONDITIONS_COST_BUDGET,
   MAX_MESSAGE_BYTES,
   MAX_REQUEST_BYTES,
-  PER_CALL_LIMIT,
   RUNTIME_COST_BUDGET,
 } from './limits.ts';
 export {
   BOOL,
   BYTES,
   type CelType,
-  DOUBLE,
   DURATION,
   DYN,
   formatType,
-  INT,
   listOf,
-  mapOf,
   NULL,
   opaqueOf,
   optionalOf,
@@ -72,19 +64,14 @@ export {
   STRING,
   structOf,
   TIMESTAMP,
-  UINT,
 } from './types.ts';
 export {
-  CelDuration,
   CelError,
   CelList,
   CelMap,
   CelOpaque,
   CelOptional,
   type CelResult,
-  CelTimestamp,
-  CelTypeValue,
-  CelUint,
   type CelValue,
   isError,
 } from './values/value.ts';
@@ -92,5 +79,4 @@ export { valueOfJson } from './values/json-value.ts';
 export { jsonOfValue } from './values/to-json.ts';
 export { ArrayList, EntryMap } from './values/collections.ts';
 export { parseDurationText, parseTimestampText } from './values/timestamp.ts';
-export { equalValues } from './values/compare.ts';
 export { MAX_MATCH_STEPS, matchSteps, patternOf } from './patterns/patterns.ts';

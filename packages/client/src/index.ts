@@ -12,7 +12,7 @@
  */
 export { type CertificateRequestClient, createCertificateRequester } from './certificate-requester.ts';
 export { createGrpcClient, type GrpcClient, type GrpcClientOptions } from './grpc/grpc-client.ts';
-export { fromFailedCall, type GrpcFailure, STATUS_TRAILER, toGrpcFailure } from './grpc/status-mapping.ts';
+export { fromFailedCall, type GrpcFailure, toGrpcFailure } from './grpc/status-mapping.ts';
 export { type DiscoveredResource, discoverResources } from './http/discover-resources.ts';
 export { createHttpClient, type HttpClient, type HttpClientOptions, pathOf } from './http/http-client.ts';
 export type { HttpRequest } from './http/http-transport.ts';

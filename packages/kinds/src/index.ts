@@ -11,7 +11,6 @@
 export {
   CUSTOM_RESOURCE_CLEANUP,
   approvalOf,
-  customResourceDefinitions,
   definitionCondition,
   setDefinitionCondition,
 } from './apiextensions/custom-resource-definition.ts';

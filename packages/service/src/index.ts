@@ -20,7 +20,6 @@ export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
 export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop-watch.ts';
 export { ConfigError, type ConfigReader, readConfig, settingsOf } from './config.ts';
-export { StreamEndedError } from './grpc/call-failures.ts';
 export { grpcServer, type GrpcServerOptions } from './grpc/grpc-server.ts';
 export type { GrpcCall, GrpcError, GrpcHandler, GrpcService } from './grpc/grpc-service.ts';
 export { healthService } from './grpc/health-service.ts';
@@ -40,7 +39,6 @@ export {
 } from './metrics.ts';
 export { Tally } from './tally.ts';
 export {
-  exitCodeOf,
   type GroupMember,
   type GroupOptions,
   type GroupOutcome,

@@ -1,4 +1,4 @@
-/** For tests: an in-memory model of etcd, a throw-away cluster of the real one, and the contract that both fulfil. */
+/** For tests: an in-memory model of etcd, and a throw-away cluster of the real one. */
 export {
   type ClusterMember,
   CONTAINER_LABELS,
@@ -10,4 +10,3 @@ export {
 } from './etcd-cluster.ts';
 export { freezeContainer } from './freeze-container.ts';
 export { MemoryEtcd, type TransactionFault } from './memory-etcd.ts';
-export { describeEtcd, type EtcdFixture } from './etcd-contract.ts';

@@ -6,5 +6,5 @@ export {
   startInProcessServer,
   type StoredChange,
 } from './in-process-server.ts';
-export { kubeconfigOf, startApiServer, type TestApiServer, type TestApiServerOptions } from './start-api-server.ts';
-export { createTestPki, type TestPki } from './test-pki.ts';
+export { startApiServer, type TestApiServer, type TestApiServerOptions } from './start-api-server.ts';
+export { type TestPki } from './test-pki.ts';
