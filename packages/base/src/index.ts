@@ -28,7 +28,7 @@ export {
   untilAborted,
   withDeadline,
 } from './abort.ts';
-export { Activities, type Activity } from './activities.ts';
+export { Activities } from './activities.ts';
 export { append } from './append.ts';
 export { AssertionError, must } from './assert.ts';
 export { backoffMs, type BackoffOptions } from './backoff.ts';
@@ -45,12 +45,12 @@ export {
   sleep,
   systemClock,
 } from './clock.ts';
-export { ControlLoop, type ControlLoopOptions } from './control-loop.ts';
+export { ControlLoop } from './control-loop.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
 export { intlTimeZone } from './intl-time-zone.ts';
-export { type Ability, type Election, type ElectionEvent, lead, type LeadOptions, type Term } from './leadership.ts';
+export { type Ability, type Election, type ElectionEvent, lead, type Term } from './leadership.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
 export { Signal } from './signal.ts';
 export { atOnce, type InTurns, type Pieces, type Turn } from './turns.ts';
-export { untilDone, type UntilDoneOptions } from './until-done.ts';
+export { untilDone } from './until-done.ts';

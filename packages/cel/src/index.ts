@@ -23,10 +23,7 @@ export {
 } from './declared-type.ts';
 export type {
   Bindings,
-  Compilation,
   Environment,
-  EnvironmentOptions,
-  Estimate,
   Evaluation,
   Program,
   Run,
@@ -37,7 +34,6 @@ export { evaluateInTurns } from './environment/environment.ts';
 export { Suspended } from './evaluate/frame.ts';
 export { createEnvironment } from './compile/create-environment.ts';
 export {
-  type Call,
   type FunctionDeclaration,
   type Overload,
 } from './environment/function-declaration.ts';

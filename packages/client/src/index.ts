@@ -12,26 +12,20 @@
  */
 export { type CertificateRequestClient, createCertificateRequester } from './certificate-requester.ts';
 export { createGrpcClient, type GrpcClient, type GrpcClientOptions } from './grpc/grpc-client.ts';
-export { fromFailedCall, type GrpcFailure, toGrpcFailure } from './grpc/status-mapping.ts';
+export { fromFailedCall, toGrpcFailure } from './grpc/status-mapping.ts';
 export { type DiscoveredResource, discoverResources } from './http/discover-resources.ts';
-export { createHttpClient, type HttpClient, type HttpClientOptions, pathOf } from './http/http-client.ts';
-export type { HttpRequest } from './http/http-transport.ts';
+export { createHttpClient, type HttpClient, pathOf } from './http/http-client.ts';
 export { type HttpTarget, parseKubeconfig, readKubeconfig } from './http/kubeconfig.ts';
 export { ignoreNotFound, ignoreReasons, isNamespaceTerminating } from './expected-failures.ts';
 export { createObjectClient } from './object-calls.ts';
 export type {
-  ApplyOptions,
-  DeleteOptions,
-  DeleteRequest,
   Fence,
   ListOptions,
   ObjectClient,
-  ObjectList,
   ObjectReader,
   ObjectTransport,
   ObjectWrite,
   ObjectWriter,
-  Patch,
   PatchType,
   SubresourceKey,
   SubresourceWriter,

@@ -12,25 +12,24 @@
  * `./testing` has a silent log and made-up custom and aggregated resources.
  */
 export type { Cache } from './cache.ts';
-export type { ControllerContext, ControllerSpec, Result, ServedWatch, WatchSpec } from './controller.ts';
+export type { ControllerContext, ControllerSpec, Result, WatchSpec } from './controller.ts';
 export type { ReconcileReport, StaleReport } from './controller-runner.ts';
 export type { EventRecorder } from './event-recorder.ts';
-export { createEventSeriesRecorder, type EventSeriesOptions } from './event-series.ts';
-export { createEventRecorder, type EventRecorderOptions, type EventWriter } from './event-writer.ts';
-export { executeActions, type ExecuteOptions } from './execute-actions.ts';
+export { createEventSeriesRecorder } from './event-series.ts';
+export { createEventRecorder } from './event-writer.ts';
+export { executeActions } from './execute-actions.ts';
 export { IndexedObjects } from './indexed-objects.ts';
-export { type InformedResource, type InformerEvent, Informers, type InformersOptions } from './informers.ts';
-export { createFenceHolder, type FenceHolder, Leader, type LeaderOptions } from './leader.ts';
+export { type InformedResource, type InformerEvent, Informers } from './informers.ts';
+export { createFenceHolder, Leader, type LeaderOptions } from './leader.ts';
 export { findObject } from './find-object.ts';
 export type { Log } from './log.ts';
-export { createManager, type Manager, type ManagerOptions } from './manager.ts';
+export { createManager, type ManagerOptions } from './manager.ts';
 export { carryOut, lookAgainOnConflict, resultOf } from './plan-result.ts';
 export type { QueueObserver, QueueState } from './queue-meter.ts';
 export { formatReconcileKey, kindKeyOf, type ReconcileKey } from './reconcile-key.ts';
-export { Reflector, type ReflectedChange, type ReflectorEvent, type ReflectorOptions } from './reflector.ts';
+export { Reflector, type ReflectedChange, type ReflectorEvent } from './reflector.ts';
 export type { ObjectChange } from './resource-index.ts';
 export { parseVersion } from './revision.ts';
 export { customResource, groupResource, isEmptied, type ServedResource } from './served-resource.ts';
 export type { ServedResources } from './served-resources.ts';
 export { watchMapped, watchSelf } from './watch-specs.ts';
-export type { WorkQueueOptions } from './work-queue.ts';

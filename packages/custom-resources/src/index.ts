@@ -11,25 +11,21 @@
 export {
   AdmissionExpressions,
   type Compiled,
-  type ExpressionScope,
   JSON_PATCH,
   OBJECT,
 } from './admission/admission-environment.ts';
 export { MutationRefused, mergeMutation, patchMutation } from './admission/apply-mutation.ts';
 export {
   type AskedRight,
-  type Decide,
   type Decision,
   authorizerValue,
   requestResourceValue,
 } from './admission/authorizer-library.ts';
 export { declaredKind } from './admission/declared-kind.ts';
-export { type Converted, readConverted } from './converted-object.ts';
+export { readConverted } from './converted-object.ts';
 export { type ConvertRemotely, type CustomHooks, customDefinitions } from './custom-definitions.ts';
-export { type CompileRules } from './custom-rules.ts';
 export { validateNames } from './definition/spec.ts';
 export { validateDefinitionSpec } from './definition/spec.ts';
 export { isSupportedFormat } from './formats.ts';
-export { kindSchema, type KindSchema } from './kind-schema.ts';
+export { kindSchema } from './kind-schema.ts';
 export { declaredTypeOf } from './rules/declared-schema.ts';
-export { type CompiledRules } from './rules/schema-rules.ts';

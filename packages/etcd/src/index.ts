@@ -9,26 +9,19 @@
  * Used by the apiserver for storage, and by the scheduler and the controller-manager for elections. `./testing` has the
  * contract suite, an etcd in memory that passes it, and clusters for tests.
  */
-export { connectEtcd, type EtcdOptions } from './client/connect-etcd.ts';
+export { connectEtcd } from './client/connect-etcd.ts';
 export {
   createElection,
   electionKeyOf,
-  type ElectionNotice,
-  type ElectionOptions,
 } from './election/election.ts';
-export { openElection, type OpenElectionOptions } from './election/open-election.ts';
-export { EtcdError, type EtcdErrorCode, isDefinite, isEtcdError } from './etcd-error.ts';
+export { openElection } from './election/open-election.ts';
+export { EtcdError, isDefinite, isEtcdError } from './etcd-error.ts';
 export {
-  type AccessControl,
   type AccessRule,
-  type CallOptions,
   type Compare,
   type Etcd,
   type KeyValue,
   type KeyValueStore,
-  type Lease,
-  type Leases,
-  type Maintenance,
   type MemberStatus,
   type Operation,
   type OperationResult,
@@ -37,9 +30,6 @@ export {
   type RangeResult,
   type Transaction,
   type TransactionResult,
-  type Watch,
   type WatchedEvent,
-  type Watcher,
   type WatchItem,
-  type WatchRequest,
 } from './ports.ts';

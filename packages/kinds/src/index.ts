@@ -21,7 +21,6 @@ export {
 } from './pod-security/exemptions.ts';
 export {
   type LevelVersion,
-  type PodSecurityPolicy,
   formatLevel,
   formatViolations,
   isPrivileged,

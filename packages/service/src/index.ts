@@ -13,19 +13,18 @@
  *
  * Used by all services in their `main.ts`. It knows nothing of Kubernetes objects.
  */
-export type { RequestCertificate } from './certificate-renewal.ts';
 export { type Connection, type ConnectionLimits, Connections } from './connections/connections.ts';
-export { type PlaceLimits, Places } from './connections/places.ts';
+export { Places } from './connections/places.ts';
 export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
-export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop-watch.ts';
+export { eventLoopWatch } from './event-loop-watch.ts';
 export { ConfigError, type ConfigReader, readConfig, settingsOf } from './config.ts';
-export { grpcServer, type GrpcServerOptions } from './grpc/grpc-server.ts';
-export type { GrpcCall, GrpcError, GrpcHandler, GrpcService } from './grpc/grpc-service.ts';
+export { grpcServer } from './grpc/grpc-server.ts';
+export type { GrpcCall, GrpcService } from './grpc/grpc-service.ts';
 export { healthService } from './grpc/health-service.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
 export { createHealth, type Health, type HealthCheck } from './health.ts';
-export { httpEndpoint, type HttpEndpointOptions } from './http-endpoint.ts';
+export { httpEndpoint } from './http-endpoint.ts';
 export { leaseMeter } from './meters.ts';
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel, silentLogger } from './logger.ts';
 export {
@@ -34,19 +33,15 @@ export {
   exponentialBuckets,
   type Gauge,
   type Histogram,
-  type Labels,
   type Metrics,
 } from './metrics.ts';
 export { Tally } from './tally.ts';
 export {
   type GroupMember,
-  type GroupOptions,
   type GroupOutcome,
   runGroup,
-  type SignalSource,
-  type StopSignal,
 } from './run-group.ts';
-export { replaceFile, type ReplaceFileOptions } from './replace-file.ts';
+export { replaceFile } from './replace-file.ts';
 export { runMain } from './run-main.ts';
 export { CrowdError, type Source, Starts } from './starts.ts';
 export { startService } from './start-service.ts';

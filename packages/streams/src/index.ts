@@ -3,13 +3,12 @@
  * through WebSockets, and the messages of exec, attach, port-forward and logs in them. Nothing here depends on pods or agents.
  */
 export {
-  type CommandOptions,
   type CommandOutcome,
   type CommandStreams,
 } from './command-streams.ts';
 export { type ByteMessages, openByteMessages } from './byte-messages.ts';
 export { openCommand } from './open-command.ts';
-export type { PortStreams, ServePort } from './port-streams.ts';
+export type { PortStreams } from './port-streams.ts';
 export { servePorts } from './serve-ports.ts';
 export {
   asksForUpgrade,
@@ -17,9 +16,7 @@ export {
   chooseForBytes,
   chooseForCommand,
   chooseForPorts,
-  type CommandChoice,
   NegotiationError,
-  type PortChoice,
 } from './stream-protocol.ts';
 export { HandshakeError } from './websocket/accept-websocket.ts';
 export { MessageMemory, type MessageShare } from './websocket/message-memory.ts';

@@ -3,10 +3,9 @@ export {
   type ClusterMember,
   CONTAINER_LABELS,
   type EtcdCluster,
-  type EtcdClusterOptions,
   prepareContainers,
   REAPER_IMAGE,
   startEtcdCluster,
 } from './etcd-cluster.ts';
 export { freezeContainer } from './freeze-container.ts';
-export { MemoryEtcd, type TransactionFault } from './memory-etcd.ts';
+export { MemoryEtcd } from './memory-etcd.ts';

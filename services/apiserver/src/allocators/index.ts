@@ -5,7 +5,6 @@ import { cachedAddressSpace, parseServiceRange } from './service-range.ts';
 import { ServiceAllocators } from './service-allocators.ts';
 
 export { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from './service-range.ts';
-export type { Allocation, Allocators } from './allocators.ts';
 export type { Duplicate, ServiceAllocators } from './service-allocators.ts';
 
 /** Creates the allocators. The claims are in `store`. */

@@ -4,10 +4,9 @@ export {
   type AuditTrail,
   createAuditTrail,
   NOT_AUDITED,
-  type ReceivedRequest,
   type RequestAudit,
   UNLOGGED,
 } from './audit-trail.ts';
-export { createLogFile, type LogFile } from './log-file.ts';
+export { createLogFile } from './log-file.ts';
 export { parseAuditPolicy } from './parse-policy.ts';
 export type { AuditedRequest, AuditPolicy } from './policy.ts';

@@ -1,10 +1,10 @@
 /** The watch cache: the apiserver's copy of all objects, which serves reads and watches. */
-export { type EncodeProtobuf, SharedResponse } from './object-response.ts';
-export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
-export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';
+export { SharedResponse } from './object-response.ts';
+export { WatchCache } from './watch-cache.ts';
+export { formatContinueToken, parseContinueToken } from './continue-token.ts';
 export { createEntry, type Entry, withVersion } from './entry.ts';
-export { type Filter, STORED_VIEW, type View } from './view.ts';
+export { type Filter, STORED_VIEW } from './view.ts';
 export { listVersion, namespacePrefix, objectKey, resourcePrefix, revisionOf } from './object-keys.ts';
-export type { ResourceCache, WatchStart } from './resource-cache.ts';
+export type { ResourceCache } from './resource-cache.ts';
 export { prefixBounds } from './sorted-entries.ts';
 export type { Watcher } from './watcher.ts';
