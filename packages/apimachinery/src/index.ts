@@ -47,10 +47,9 @@ export { METADATA_AND_SPEC } from './managed-fields/managed-kind.ts';
 export { type ReplicasPath, SCALE_KIND, ownersFromScale, ownersInScale } from './managed-fields/scale-owners.ts';
 export {
   type ManagedFieldsInput,
-  fieldManagerFrom,
   updateManagedFields,
 } from './managed-fields/update-managed-fields.ts';
-export { openApiDocument, openApiPathOf, openApiPaths } from './openapi/openapi-document.ts';
+export { openApiDocument, openApiPathOf } from './openapi/openapi-document.ts';
 export { joinOpenApiV2Json, type OpenApiV2Part, openApiV2JsonPart } from './openapi/openapi-v2-json.ts';
 export { encodeOpenApiV2Part, joinOpenApiV2 } from './openapi/openapi-v2.ts';
 export { fullSchemaName } from './openapi/schema-names.ts';

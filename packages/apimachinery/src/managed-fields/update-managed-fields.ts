@@ -81,21 +81,6 @@ function startingManagers({ of, oldObject, newObject }: ManagedFieldsInput): Man
   }
 }
 
-/** The maximum length of a manager's name in bytes; the rest is cut. */
-const MAX_MANAGER_BYTES = 128;
-
-/** The manager of a write: its `fieldManager`, else the first part of the User-Agent, else `unknown`. */
-export function fieldManagerFrom(fieldManager: string, userAgent: string): string {
-  if (fieldManager !== '') return fieldManager;
-  const name = userAgent.split('/')[0] ?? '';
-  let out = '';
-  for (const character of name) {
-    if (Buffer.byteLength(out + character) > MAX_MANAGER_BYTES) break;
-    if (!/\p{C}/u.test(character)) out += character;
-  }
-  return out === '' ? 'unknown' : out;
-}
-
 /** The maximum number of separate managers by update. */
 const MAX_UPDATE_MANAGERS = 10;
 const BUCKET = 'ancient-changes';

@@ -16,11 +16,6 @@ const COMMON = [
   'meta.v1.APIResourceList',
 ];
 
-/** Paths below `/openapi/v3` that have a document: `api/v1`, `apis/apps/v1`, …. */
-export function openApiPaths(definitions: readonly ResourceDefinition[]): readonly string[] {
-  return [...new Set(definitions.map(openApiPathOf))].sort();
-}
-
 /**
  * The OpenAPI v3 document of one group version, with all schemas that it references. With the form 'v2', custom resources are described
  * with the means of version 2.

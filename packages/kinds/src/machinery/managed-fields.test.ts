@@ -1,14 +1,7 @@
 import { must } from '@gantry/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  FieldSet,
-  type FieldsV1,
-  fieldManagerFrom,
-  managedKindOf,
-  normaliseShape,
-  updateManagedFields,
-} from '@gantry/apimachinery';
+import { FieldSet, type FieldsV1, managedKindOf, normaliseShape, updateManagedFields } from '@gantry/apimachinery';
 import { type KubeObject, type ManagedFieldsEntry, cloneJson } from '@gantry/objects';
 import { findResource } from '../registry.ts';
 
@@ -200,16 +193,5 @@ describe('updateManagedFields', () => {
     );
     expect(owned.has(['f:metadata', 'f:labels', 'f:l0'])).toBe(true);
     expect(owned.has(['f:spec', 'f:replicas'])).toBe(true);
-  });
-});
-
-describe('fieldManagerFrom', () => {
-  it.each([
-    ['me', 'kubectl/v1', 'me'],
-    ['', 'kubectl/v1.33 (linux)', 'kubectl'],
-    ['', '', 'unknown'],
-    ['', 'x'.repeat(200), 'x'.repeat(128)],
-  ])('of %j and %j is %j', (option, agent, expected) => {
-    expect(fieldManagerFrom(option, agent)).toBe(expected);
   });
 });

@@ -1,11 +1,8 @@
 /** Statuses of RST_STREAM (SPDY/3.1, 2.6.3). */
 export const RESET = {
   protocolError: 1,
-  invalidStream: 2,
   refusedStream: 3,
   cancel: 5,
-  internalError: 6,
-  streamInUse: 8,
 } as const;
 
 /** The peer violated the protocol or a limit. The connection ends. */

@@ -1,4 +1,4 @@
-import { openApiDocument, openApiPaths } from '@gantry/apimachinery';
+import { openApiDocument, openApiPathOf } from '@gantry/apimachinery';
 import { resources as listed } from '@gantry/kinds';
 import { widgets } from '@gantry/kinds/testing';
 import { expect, test } from 'vitest';
@@ -33,12 +33,14 @@ interface Held {
 const options = { version: '1.36', describe: describeField };
 const documents = OpenApiDocuments.create(options).following(resources, new Map());
 
+const pathsOf = (of: typeof resources) => [...new Set(of.map(openApiPathOf))];
+
 function parse(document: { readonly bytes: Buffer } | undefined): unknown {
   return JSON.parse(document?.bytes.toString() ?? 'null');
 }
 
 test('every field that holds an object has a text of its own, which is not that of the type', () => {
-  const missing = openApiPaths(resources).flatMap((path) => {
+  const missing = pathsOf(resources).flatMap((path) => {
     const { components } = openApiDocument(resources, path, options) as unknown as { components: { schemas: Schemas } };
     return Object.entries(components.schemas).flatMap(([name, { properties = {} }]) =>
       Object.entries(properties).flatMap(([field, { description, allOf = [] }]) => {
@@ -70,7 +72,7 @@ function silentBelow(name: string, { properties = {}, items, additionalPropertie
 
 /** The types and fields of the OpenAPI documents of these resources that have no text. */
 function silentOf(of: typeof resources): readonly string[] {
-  const silent = openApiPaths(of).flatMap((path) => {
+  const silent = pathsOf(of).flatMap((path) => {
     const { components } = openApiDocument(of, path, options) as unknown as { components: { schemas: Schemas } };
     return Object.entries(components.schemas).flatMap(([name, schema]) => silentIn(name, schema));
   });

@@ -1,6 +1,5 @@
 import {
   fieldLabelsOf,
-  fieldManagerFrom,
   findManagedFieldsProblem,
   managedKindOf,
   parseFieldSelector,
@@ -46,6 +45,7 @@ import { parseContinueToken } from '../../cache/continue-token.ts';
 import { parseTarget } from '../../http/exchange.ts';
 import { acceptedDiscovery, acceptedForStatus, negotiateOutput } from '../../http/negotiate.ts';
 import { parseBoolean, parseInt64 } from '../../http/query.ts';
+import { managerOfUserAgent } from '../../endpoints/rest/write-options.ts';
 import { parseResourceVersion } from '../../registry/reading/filter.ts';
 import { casesOf, numbered, type ParserCase, type Shape, TEXTS, times } from './parser-case.ts';
 
@@ -82,10 +82,10 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'objects/resolveIntOrPercent': (text) => resolveIntOrPercent(text, 10, 'up'),
   'apimachinery/validateFinalizerName': (text) => validateFinalizerName(text, 'a'),
   'apimachinery/validateWebhookUrl': (text) => validateWebhookUrl(text, 'a'),
-  'apimachinery/fieldManagerFrom': (text) => fieldManagerFrom('', text),
   'apimachinery/parseJson': (text) => parseJson(JSON.stringify(text)),
   'cel/parseDurationText': parseDurationText,
   'cel/parseTimestampText': parseTimestampText,
+  'apiserver/managerOfUserAgent': managerOfUserAgent,
   'apiserver/parseResourceVersion': (text) => parseResourceVersion(text),
 };
 
