@@ -1,25 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Pod, cloneJson } from '@gantry/objects';
+import { changed, pod } from '../testing/example-pod.ts';
 import { validateEphemeralChange } from './ephemeral-containers.ts';
-
-function pod(): Pod {
-  const sizes = { cpu: '100m', memory: '1Mi' };
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'p' },
-    spec: {
-      containers: [{ name: 'c', image: 'i', resources: { requests: { ...sizes }, limits: { ...sizes, cpu: '1' } } }],
-      ephemeralContainers: [{ name: 'e', image: 'i' }],
-    },
-  };
-}
-
-function changed(change: (object: Pod) => void): Pod {
-  const object = cloneJson(pod());
-  change(object);
-  return object;
-}
 
 describe('ephemeral containers', () => {
   it('may be added', () => {

@@ -1,25 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Pod, cloneJson } from '@gantry/objects';
+import { changed, pod } from '../../testing/example-pod.ts';
+import { cloneJson, type Pod } from '@gantry/objects';
 import { validateResize } from './resize.ts';
-
-function pod(): Pod {
-  const sizes = { cpu: '100m', memory: '1Mi' };
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'p' },
-    spec: {
-      containers: [{ name: 'c', image: 'i', resources: { requests: { ...sizes }, limits: { ...sizes, cpu: '1' } } }],
-      ephemeralContainers: [{ name: 'e', image: 'i' }],
-    },
-  };
-}
-
-function changed(change: (object: Pod) => void): Pod {
-  const object = cloneJson(pod());
-  change(object);
-  return object;
-}
 
 describe('a resize', () => {
   const faults = (change: (object: Pod) => void, old: Pod = pod()) =>

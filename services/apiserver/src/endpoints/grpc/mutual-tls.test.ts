@@ -1,9 +1,26 @@
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Activities, must, systemClock } from '@gantry/base';
 import { grpcServer, silentLogger } from '@gantry/service';
-import { fixedTls, type TlsMaterial } from '@gantry/tls';
-import { expect, it } from 'vitest';
+import { fixedTls, type TlsMaterial, type TlsSource } from '@gantry/tls';
+import { expect, it, onTestFinished } from 'vitest';
 import { createTestPki } from '../../testing/test-pki.ts';
+
+/** Serves until the end of the test. Returns the port. */
+async function serve(tls: TlsSource, more: Partial<Parameters<typeof grpcServer>[0]> = {}): Promise<number> {
+  const listening = Promise.withResolvers<number>();
+  const server = grpcServer({
+    ...{ tls, address: '127.0.0.1:0', services: [], clock: systemClock, activities: new Activities(systemClock) },
+    ...{ logger: silentLogger, toGrpcError: () => expect.unreachable(), onListening: listening.resolve, ...more },
+  });
+  const stop = new AbortController();
+  const running = server.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+    await server.close?.();
+  });
+  return await listening.promise;
+}
 
 it('asks every client for a certificate of the authority, and shows the one that was renewed last', async () => {
   const pki = await createTestPki(systemClock.now());
@@ -12,23 +29,10 @@ it('asks every client for a certificate of the authority, and shows the one that
   const stranger = await (await createTestPki(systemClock.now())).issue('client', []);
   let current = must(first, 'certificate');
   const listeners = new Set<(material: TlsMaterial) => void>();
-  const listening = Promise.withResolvers<number>();
-  const server = grpcServer({
-    tls: {
-      current: () => current,
-      subscribe: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
-    },
-    address: '127.0.0.1:0',
-    services: [],
-    clock: systemClock,
-    activities: new Activities(systemClock),
-    logger: silentLogger,
-    toGrpcError: () => expect.unreachable(),
-    onListening: listening.resolve,
+  const port = await serve({
+    current: () => current,
+    subscribe: (listener) => (listeners.add(listener), () => listeners.delete(listener)),
   });
-  const stop = new AbortController();
-  const running = server.run(stop.signal);
-  const port = await listening.promise;
   /** Resolves with the server's name when the server accepts the client, which its first frame shows. */
   const greeted = (own: ConnectionOptions): Promise<string> => {
     const options = { port, host: '127.0.0.1', servername: 'apiserver', ALPNProtocols: ['h2'], ca: client.ca, ...own };
@@ -49,9 +53,6 @@ it('asks every client for a certificate of the authority, and shows the one that
   current = must(second, 'certificate');
   for (const listener of listeners) listener(current);
   expect(await greeted(client)).toBe('second');
-  stop.abort();
-  await running;
-  await server.close?.();
 });
 
 it.each([
@@ -63,24 +64,11 @@ it.each([
   { offered: ['spdy/3'], as: 'client', by: 'nobody' },
 ])('with HTTP beside it, $by serves a client that offers $offered, with the certificate of $as', async (given) => {
   const pki = await createTestPki(systemClock.now());
-  const listening = Promise.withResolvers<number>();
-  const server = grpcServer({
-    tls: fixedTls(await pki.issue('server', [], ['apiserver'])),
-    address: '127.0.0.1:0',
-    services: [],
-    clock: systemClock,
-    activities: new Activities(systemClock),
-    logger: silentLogger,
-    toGrpcError: () => expect.unreachable(),
-    http: (socket) => socket.end('HTTP'),
-    onListening: listening.resolve,
-  });
-  const stop = new AbortController();
-  const running = server.run(stop.signal);
+  const tls = fixedTls(await pki.issue('server', [], ['apiserver']));
+  const port = await serve(tls, { http: (socket) => socket.end('HTTP') });
   const { ca, cert, key } = await pki.issue('client', []);
   const offered = given.offered === undefined ? {} : { ALPNProtocols: given.offered };
   const own = given.as === 'client' ? { cert, key } : {};
-  const port = await listening.promise;
   const socket = connect({ port, host: '127.0.0.1', servername: 'apiserver', ca, ...offered, ...own });
   socket.once('secureConnect', () => socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
   socket.on('error', () => undefined);
@@ -90,27 +78,11 @@ it.each([
   });
   expect(by).toBe(given.by);
   socket.destroy();
-  stop.abort();
-  await running;
-  await server.close?.();
 });
 
 it('closes a second connection from the same address and port, to another address of the server', async () => {
   const pki = await createTestPki(systemClock.now());
-  const listening = Promise.withResolvers<number>();
-  const server = grpcServer({
-    tls: fixedTls(await pki.issue('server', [], ['apiserver'])),
-    address: '0.0.0.0:0',
-    services: [],
-    clock: systemClock,
-    activities: new Activities(systemClock),
-    logger: silentLogger,
-    toGrpcError: () => expect.unreachable(),
-    onListening: listening.resolve,
-  });
-  const stop = new AbortController();
-  const running = server.run(stop.signal);
-  const port = await listening.promise;
+  const port = await serve(fixedTls(await pki.issue('server', [], ['apiserver'])), { address: '0.0.0.0:0' });
   const open = async (host: string, user: string, localPort?: number) => {
     const { ca, cert, key } = await pki.issue(user, []);
     const local = { localAddress: '127.0.0.1', ...(localPort === undefined ? {} : { localPort }) };
@@ -129,7 +101,4 @@ it('closes a second connection from the same address and port, to another addres
   const second = await open('127.0.0.2', 'second', first.localPort);
   expect(second.state).toBe('closed');
   first.socket.destroy();
-  stop.abort();
-  await running;
-  await server.close?.();
 });
