@@ -320,6 +320,26 @@ describe('an election', () => {
     await a.resign();
   });
 
+  it.each([
+    ['is removed', (etcd: MemoryEtcd) => remove(etcd, '/gantry/incarnation')],
+    [
+      'is another one',
+      async (etcd: MemoryEtcd) => {
+        const put = { kind: 'put', key: '/gantry/incarnation', value: Buffer.from('two') } as const;
+        await etcd.transact({ compare: [], success: [put], failure: [] }, { signal: new AbortController().signal });
+      },
+    ],
+  ])('steps down when the incarnation %s, whose leaders alone may write', async (_, change) => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(10);
+    await change(etcd);
+    await clock.advance(10);
+    expect(a.kinds).toEqual(['elected', 'lost']);
+    await a.resign();
+  });
+
   it('watches its key again when the watch has failed', async () => {
     const etcd = await startEtcd();
     const clock = new ManualClock();

@@ -106,6 +106,8 @@ async function waitForVacancy(options: ElectionOptions, signal: AbortSignal): Pr
 
 interface Won extends GrantedLease {
   readonly term: Term;
+  /** Mod revision of the incarnation's key. */
+  readonly incarnationRevision: number;
 }
 
 /** Tries once to take the key under a fresh lease; undefined when another candidate was faster. */
@@ -144,7 +146,7 @@ async function tryToWin(options: CampaignOptions, signal: AbortSignal): Promise<
         incarnation: Buffer.from(incarnation.value).toString(),
       };
       pace.observe(clock.monotonicMs() - sentAtMs);
-      return { term, lease, wantedMs, sentAtMs };
+      return { term, lease, wantedMs, sentAtMs, incarnationRevision: incarnation.modRevision };
     }
   } catch (error) {
     await giveUp(options, lease);
@@ -161,7 +163,8 @@ function vacant(key: string): { readonly key: string; readonly target: 'create-r
 /** Yields the events of a term until it is lost or `signal` is aborted. */
 async function* serve(options: CampaignOptions, won: Won, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
   const { term } = won;
-  const held = holdLease({ ...options, key: term.electionKey, epoch: term.epoch }, won);
+  const incarnation = { key: INCARNATION_KEY, modRevision: won.incarnationRevision };
+  const held = holdLease({ ...options, key: term.electionKey, epoch: term.epoch, incarnation }, won);
   using _ = onAbort(signal, () => held.release());
   try {
     yield { kind: 'elected', term };

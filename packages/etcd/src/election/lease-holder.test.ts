@@ -8,6 +8,7 @@ import { LeasePace } from './lease-pace.ts';
 
 const KEY = '/gantry/elections/kube-test';
 const TTL_MS = 2000;
+const INCARNATION = { kind: 'put', key: '/gantry/incarnation', value: Buffer.from('one') } as const;
 
 describe('a held lease', () => {
   let etcd: MemoryEtcd;
@@ -37,6 +38,8 @@ describe('a held lease', () => {
   const read = async () => (await etcd.range({ key: KEY }, call)).kvs[0];
   /** Grants a lease, puts the key, and holds both. */
   const hold = async (kv: Partial<KeyValueStore> = {}) => {
+    await etcd.transact({ compare: [], success: [INCARNATION], failure: [] }, call);
+    const incarnation = { key: INCARNATION.key, modRevision: etcd.revision };
     const lease = await etcd.grant(TTL_MS, call);
     epoch = (await put(lease.id)).revision;
     const calls: Leases = {
@@ -57,6 +60,7 @@ describe('a held lease', () => {
         key: KEY,
         identity: 'me',
         epoch,
+        incarnation,
         pace: new LeasePace({ ttlMs: TTL_MS, maxTtlMs: 8000 }, clock),
         onLease: (ttlMs) => leases.push(ttlMs),
       },

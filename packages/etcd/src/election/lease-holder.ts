@@ -1,6 +1,6 @@
 import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, pause, type Random, Signal } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
-import type { CallOptions, Etcd, Lease } from '../ports.ts';
+import type { CallOptions, Etcd, KeyValue, Lease } from '../ports.ts';
 import type { LeasePace } from './lease-pace.ts';
 
 /**
@@ -28,6 +28,12 @@ export interface GrantedLease {
   readonly sentAtMs: number;
 }
 
+/** A key that must stay as it is for the length of the term. */
+interface TermKey {
+  readonly key: string;
+  readonly isKept: (kv: KeyValue | undefined) => boolean;
+}
+
 interface NextLease {
   readonly lease: Lease;
   readonly wantedMs: number;
@@ -42,6 +48,8 @@ interface HolderOptions {
   readonly key: string;
   readonly identity: string;
   readonly epoch: number;
+  /** The key of the cluster's incarnation, and its mod revision. */
+  readonly incarnation: { readonly key: string; readonly modRevision: number };
   readonly pace: LeasePace;
   /** Called with the time to live of the lease that carries the key, first and after each change. */
   readonly onLease?: (ttlMs: number) => void;
@@ -91,7 +99,8 @@ class LeaseHolder implements HeldLease {
     this.#wantedMs = wantedMs;
     this.#armDeadline(deadlineOf(sentAtMs, lease.ttlMs));
     options.onLease?.(lease.ttlMs);
-    for (const run of [this.#renew(), this.#watchKey()]) run.catch((error: unknown) => this.#fail(error));
+    const watches = this.#termKeys().map((termKey) => this.#watchKey(termKey));
+    for (const run of [this.#renew(), ...watches]) run.catch((error: unknown) => this.#fail(error));
   }
 
   get states(): AsyncIterable<LeaseState> {
@@ -212,26 +221,39 @@ class LeaseHolder implements HeldLease {
     this.#options.onLease?.(lease.ttlMs);
   }
 
-  /** Whether the key is still the one that was created with the lease. Checked before a term continues after `in-doubt`. */
+  /** Whether all keys of the term are as they were. Checked before a term continues after `in-doubt`. */
   async #stillOurs(call: CallOptions): Promise<boolean> {
-    const { etcd, key, epoch } = this.#options;
-    const { kvs } = await etcd.kv.range({ key }, call);
-    return kvs[0]?.createRevision === epoch;
+    const checks = await Promise.all(this.#termKeys().map((termKey) => this.#isKept(termKey, call)));
+    return checks.every((isKept) => isKept);
   }
 
-  /** Detects deletion of the key while its lease is valid, for example by a restore or an operator. Also works after a compaction. */
-  async #watchKey(): Promise<void> {
+  /** The key with the lease may be written again: it moves between leases. The incarnation changes with a restore. */
+  #termKeys(): readonly TermKey[] {
+    const { key, epoch, incarnation } = this.#options;
+    return [
+      { key, isKept: (kv) => kv?.createRevision === epoch },
+      { key: incarnation.key, isKept: (kv) => kv?.modRevision === incarnation.modRevision },
+    ];
+  }
+
+  async #isKept({ key, isKept }: TermKey, call: CallOptions): Promise<boolean> {
+    const { kvs } = await this.#options.etcd.kv.range({ key }, call);
+    return isKept(kvs[0]);
+  }
+
+  /** Detects a change of a key of the term while the lease is valid, for example by a restore or an operator. */
+  async #watchKey(termKey: TermKey): Promise<void> {
     const { clock, random, epoch } = this.#options;
     const { signal } = this.#stop;
     let startRevision = epoch + 1;
     for (let failures = 0; !signal.aborted; failures++) {
       if (failures > 0) await pause(clock, backoffMs(RETRY, failures, random), signal);
       try {
-        const end = await this.#watchFrom(startRevision);
-        if (end === 'deleted') return this.#enter('gone');
+        const end = await this.#watchFrom(termKey, startRevision);
+        if (end === 'changed') return this.#enter('gone');
         if (end === 'stopped') return;
-        if (!(await this.#stillOurs({ signal, timeoutMs: WATCH_CHECK_MS, member: failures })))
-          return this.#enter('gone');
+        const call = { signal, timeoutMs: WATCH_CHECK_MS, member: failures };
+        if (!(await this.#isKept(termKey, call))) return this.#enter('gone');
         startRevision = end.compactRevision;
       } catch (error) {
         if (!(error instanceof EtcdError) || error.code === 'permission-denied') throw error;
@@ -239,12 +261,15 @@ class LeaseHolder implements HeldLease {
     }
   }
 
-  /** How a watch of the key ended. */
-  async #watchFrom(startRevision: number): Promise<'deleted' | 'stopped' | { readonly compactRevision: number }> {
-    const { etcd, key } = this.#options;
-    for await (const item of etcd.watcher.watch({ key, startRevision }, this.#stop.signal)) {
-      if (item.kind === 'events' && item.events.some((event) => event.kind === 'delete')) return 'deleted';
+  /** How a watch of a key of the term ended. */
+  async #watchFrom(
+    { key, isKept }: TermKey,
+    startRevision: number,
+  ): Promise<'changed' | 'stopped' | { readonly compactRevision: number }> {
+    for await (const item of this.#options.etcd.watcher.watch({ key, startRevision }, this.#stop.signal)) {
       if (item.kind === 'compacted') return item;
+      if (item.kind !== 'events') continue;
+      if (item.events.some((event) => !isKept(event.kind === 'put' ? event.kv : undefined))) return 'changed';
     }
     return 'stopped';
   }
