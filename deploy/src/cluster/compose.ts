@@ -78,6 +78,13 @@ const REMOVE_GROUPS = `for parent in "$GANTRY_CGROUP_DIR"/docker "$GANTRY_CGROUP
   done
 done`;
 
+/** Makes a volume as Compose would, if the cluster does not have it. */
+export async function createVolume(shell: Shell, clusterId: string, name: string): Promise<void> {
+  const labels = [`com.docker.compose.project=${clusterId}`, `com.docker.compose.volume=${name}`];
+  const options = labels.flatMap((label) => ['--label', label]);
+  await mustRun(shell, 'docker', ['volume', 'create', ...options, `${clusterId}_${name}`]);
+}
+
 /** Services that the user may scale. */
 const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'dns', 'agent'] as const;
 

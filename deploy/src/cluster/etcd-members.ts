@@ -43,6 +43,11 @@ export async function healthyMembers(etcd: EtcdTools): Promise<ReadonlySet<strin
   return new Set(healthy.flat());
 }
 
+/** The problem of a member whose container ends at each start, and what to do. */
+export function restartingMember(name: string): string {
+  return `${name} keeps restarting: docker compose logs ${name}; if its data is lost: npm run etcd -- replace ${name}`;
+}
+
 /** Throws CommandError if the cluster could not write without this member while it is replaced. */
 export function checkReplacement(name: string, members: readonly Member[]): void {
   const voters = members.filter(({ role }) => role === 'voter');
@@ -53,6 +58,6 @@ export function checkReplacement(name: string, members: readonly Member[]): void
     `${name} cannot be replaced: without it ${others.length} of ${voters.length} members are healthy, and ${needed} are needed to write`,
     others.length === 0
       ? 'restore a snapshot: npm run snapshot -- restore FILE'
-      : `start the others first: docker compose up -d --no-recreate`,
+      : 'start the others first: docker compose up -d --no-recreate',
   );
 }

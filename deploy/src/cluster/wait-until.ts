@@ -1,4 +1,4 @@
-import { type Clock, pause, withDeadline } from '@gantry/base';
+import { type Clock, errorMessage, pause, withDeadline } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 
 /** The result of one poll: a value, or what is still missing. */
@@ -42,6 +42,23 @@ export async function waitUntil<T>(
     await pause(clock, everyMs, deadline);
   }
   throw failure(`${what} took longer than ${timeoutMs / 1000} s: ${missing}`);
+}
+
+/** Polls until `attempt` succeeds. While it fails, the last line of its error says what is missing. */
+export async function untilSucceeds(
+  wait: Wait,
+  attempt: () => Promise<unknown>,
+  note: (missing: string) => void,
+): Promise<void> {
+  const look = async (): Promise<Look<undefined>> => {
+    try {
+      await attempt();
+      return { done: true, value: undefined };
+    } catch (error) {
+      return { done: false, missing: errorMessage(error).split('\n').at(-1) ?? '' };
+    }
+  };
+  await waitUntil(wait, look, note);
 }
 
 function failure(what: string): CommandError {

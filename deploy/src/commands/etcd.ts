@@ -1,18 +1,19 @@
 /** `npm run etcd -- status | replace MEMBER | defragment | disarm`: what an operator does with the members of etcd. */
 import { parseArgs } from 'node:util';
-import { errorMessage, systemClock } from '@gantry/base';
-import { openProject, type Project } from '../cluster/compose.ts';
+import { systemClock } from '@gantry/base';
+import { createVolume, openProject, type Project } from '../cluster/compose.ts';
 import { checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
 import { createEtcdTools, type EtcdTools, readEtcdLayout } from '../cluster/etcd-tools.ts';
-import { waitUntil } from '../cluster/wait-until.ts';
+import { untilSucceeds } from '../cluster/wait-until.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createProgress, type Progress } from '../machine/progress.ts';
 import { createShell, mustRun, type Shell } from '../machine/shell.ts';
-import { readSettings } from '../settings/ensure-settings.ts';
+import { mustReadSettings } from '../settings/ensure-settings.ts';
 import { runCommand } from './run-command.ts';
 
 const clock = systemClock;
+/** The time limit of each wait. */
 const LIMIT_MS = 600_000;
 const POLL_MS = 500;
 const USAGE = 'npm run etcd -- status | replace MEMBER | defragment | disarm';
@@ -36,7 +37,7 @@ await runCommand(async () => {
   };
   const run = commands[verb];
   if (run === undefined || rest.length > 0 || (name !== undefined) !== (verb === 'replace')) {
-    throw new CommandError(`a command is needed, and a member for \`replace\``, USAGE);
+    throw new CommandError('a command is needed, and a member for `replace`', USAGE);
   }
   await run(await openContext(), name ?? '');
   return 0;
@@ -45,9 +46,7 @@ await runCommand(async () => {
 async function openContext(): Promise<Context> {
   const config = readCommandConfig(inheritedEnvironment());
   const shell = createShell(config.root, inheritedEnvironment());
-  const settings = readSettings(config);
-  if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
-  const { clusterId } = settings;
+  const { clusterId } = mustReadSettings(config);
   const project = openProject(config, clusterId, shell);
   const etcd = createEtcdTools(shell, clusterId, readEtcdLayout(await project.compose(['config', '--format', 'json'])));
   return { clusterId, project, shell, etcd, progress: createProgress(clock, (text) => process.stdout.write(text)) };
@@ -104,35 +103,28 @@ async function replace(context: Context, name: string): Promise<void> {
     await project.compose(['run', '-d', '--no-deps', '--use-aliases', ...joining, name]);
   });
   await progress.step(`${name} has all data and votes`, async (note) => {
-    const look = async () => {
-      try {
-        const now = parseMembers(await etcd.ctl(others, ['member', 'list', '-w', 'simple']), new Set());
-        const added = now.find((member) => member.name === name);
-        if (added === undefined) throw new CommandError(`${name} is no member any more`);
-        if (added.role === 'learner') await etcd.ctl(others, ['member', 'promote', added.id]);
-        return { done: true, value: undefined } as const;
-      } catch (error) {
-        return { done: false, missing: errorMessage(error).split('\n').at(-1) ?? '' } as const;
-      }
+    const wait = { clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS };
+    const promote = async () => {
+      const now = parseMembers(await etcd.ctl(others, ['member', 'list', '-w', 'simple']), new Set());
+      const added = now.find((member) => member.name === name);
+      if (added === undefined) throw new CommandError(`${name} is no member any more`);
+      if (added.role === 'learner') await etcd.ctl(others, ['member', 'promote', added.id]);
     };
-    await waitUntil({ clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS }, look, note);
+    await untilSucceeds(wait, promote, note);
     await mustRun(shell, 'docker', ['stop', temporary]);
     await mustRun(shell, 'docker', ['rm', temporary]);
     await project.compose(['up', '-d', '--no-build', name], (line) => note(line.trim()));
-    const serves = async () =>
-      (await healthyMembers(etcd)).has(name)
-        ? ({ done: true, value: undefined } as const)
-        : ({ done: false, missing: `${name} does not serve requests yet` } as const);
-    await waitUntil({ clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS }, serves, note);
+    const serve = async () => {
+      if (!(await healthyMembers(etcd)).has(name)) throw new CommandError(`${name} does not serve requests yet`);
+    };
+    await untilSucceeds(wait, serve, note);
     note('');
   });
 }
 
 /** Makes a member's volume if it is lost, and empties it. The job of certificates gives it to etcd's user. */
 async function emptyData({ clusterId, shell, project }: Context, name: string): Promise<void> {
-  const volume = `${clusterId}_${name}`;
-  const labels = [`com.docker.compose.project=${clusterId}`, `com.docker.compose.volume=${name}`];
-  await mustRun(shell, 'docker', ['volume', 'create', ...labels.flatMap((label) => ['--label', label]), volume]);
+  await createVolume(shell, clusterId, name);
   await project.runOnce('pki', ['find', `/data/${name}`, '-mindepth', '1', '-delete']);
   await project.runOnce('pki', []);
 }

@@ -2,9 +2,8 @@
 import { parseArgs } from 'node:util';
 import { openProject } from '../cluster/compose.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
-import { CommandError } from '../machine/command-error.ts';
 import { createShell } from '../machine/shell.ts';
-import { readSettings } from '../settings/ensure-settings.ts';
+import { mustReadSettings } from '../settings/ensure-settings.ts';
 import { runCommand } from './run-command.ts';
 
 await runCommand(async () => {
@@ -12,8 +11,7 @@ await runCommand(async () => {
   const { values } = parseArgs({ options });
   const config = readCommandConfig(inheritedEnvironment());
   const shell = createShell(config.root, inheritedEnvironment());
-  const settings = readSettings(config);
-  if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
+  const settings = mustReadSettings(config);
   const args = [...(values.rotate ? ['--rotate'] : []), ...(values.forget ? ['--forget'] : [])];
   const project = openProject(config, settings.clusterId, shell);
   const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', 'reseal', ...args];

@@ -4,9 +4,8 @@ import { systemClock } from '@gantry/base';
 import { adminCertificate, openApi } from '../cluster/api.ts';
 import { openProject } from '../cluster/compose.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
-import { CommandError } from '../machine/command-error.ts';
 import { createShell } from '../machine/shell.ts';
-import { readSettings } from '../settings/ensure-settings.ts';
+import { mustReadSettings } from '../settings/ensure-settings.ts';
 import { gatherFacts } from '../status/gather.ts';
 import { findProblems } from '../status/problems.ts';
 import { renderStatus } from '../status/render.ts';
@@ -16,8 +15,7 @@ await runCommand(async () => {
   const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
   const config = readCommandConfig(inheritedEnvironment());
   const shell = createShell(config.root, inheritedEnvironment());
-  const settings = readSettings(config);
-  if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
+  const settings = mustReadSettings(config);
   const facts = await gatherFacts({
     clusterId: settings.clusterId,
     clock: systemClock,

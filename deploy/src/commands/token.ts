@@ -5,15 +5,14 @@ import { requirePublishedApi } from '../cluster/published-api.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createShell } from '../machine/shell.ts';
-import { readSettings } from '../settings/ensure-settings.ts';
+import { mustReadSettings } from '../settings/ensure-settings.ts';
 import { encodeFacts, factsOf } from '../settings/join-settings.ts';
 import { runCommand } from './run-command.ts';
 
 await runCommand(async () => {
   const environment = inheritedEnvironment();
   const config = readCommandConfig(environment);
-  const settings = readSettings(config);
-  if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
+  const settings = mustReadSettings(config);
   if (!isIPv4(settings.hostAddress))
     throw new CommandError(
       'the API of this cluster is not published for other machines',

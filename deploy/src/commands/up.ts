@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
 import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject, type ServiceContainer } from '../cluster/compose.ts';
+import { restartingMember } from '../cluster/etcd-members.ts';
+import { loadConfiguration, runningBalancers } from '../cluster/load-balancers.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes, wantedNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
-import { loadConfiguration, runningBalancers } from '../cluster/load-balancers.ts';
 import { applySample } from '../cluster/sample.ts';
 import { ensureServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
@@ -24,7 +25,7 @@ const POLL_MS = 100;
 /** For the API, for the nodes, and for the sample. */
 const LIMIT_MS = 600_000;
 const DEFAULT_AGENTS = 2;
-/** A member that has restarted as often and is not healthy counts as one that ends at each start. */
+/** A member that is not healthy after this many restarts counts as one that ends at each start. */
 const FAILING_RESTARTS = 3;
 
 /** Members of etcd that end at each start. The others hold the quorum, so the API is ready without them. */
@@ -111,9 +112,7 @@ await runCommand(async () => {
   });
 
   for (const { service } of await failingMembers(shell, await project.containers())) {
-    progress.line(
-      `  ! ${service} keeps restarting: docker compose logs ${service}; if its data is lost: npm run etcd -- replace ${service}`,
-    );
+    progress.line(`  ! ${restartingMember(service)}`);
   }
   const totalMs = clock.monotonicMs() - startedAt;
   writeFileSync(join(config.home, 'up-times.json'), `${JSON.stringify({ totalMs, steps: times }, null, 2)}\n`);

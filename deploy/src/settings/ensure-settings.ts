@@ -26,6 +26,13 @@ export function readSettings(config: CommandConfig): Settings | undefined {
   return existsSync(file) ? parseSettings(readFileSync(file, 'utf8')) : undefined;
 }
 
+/** The stored settings of this cluster. CommandError before its first `up`. */
+export function mustReadSettings(config: CommandConfig): Settings {
+  const settings = readSettings(config);
+  if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
+  return settings;
+}
+
 /**
  * Settings without conflicts on this machine. Those of a running cluster are kept, but for those that are given. Networks that an earlier cluster of the folder
  * has left are used again, else removed; CommandError where that is refused, and for settings that contradict each other.

@@ -1,3 +1,4 @@
+import { restartingMember } from '../cluster/etcd-members.ts';
 import type { Facts } from './facts.ts';
 
 const DAY_MS = 86_400_000;
@@ -6,6 +7,7 @@ const RENEWAL_OVERDUE_PART = 1 / 4;
 const OLDEST_ETCD = [3, 5, 30] as const;
 /** etcd's default quota, which Compose does not change. */
 const QUOTA_BYTES = 2 * 2 ** 30;
+/** The share of the quota from which on a member is reported as nearly full. */
 const FULL_SHARE = 0.8;
 const FREE =
   'the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)';
@@ -28,16 +30,13 @@ function etcdProblems({ etcd, containers }: Facts): string[] {
   const healthy = etcd.filter((member) => member.state === 'healthy' && member.role !== 'no leader');
   const down = etcd.filter((member) => !healthy.includes(member)).map(({ name }) => name);
   const count = `etcd ${healthy.length}/${etcd.length}`;
-  const start = `docker compose up -d --no-recreate ${down.join(' ')}`;
+  const start = `${START} ${down.join(' ')}`;
   const alarms = new Set(etcd.flatMap((member) => member.alarms));
   const old = healthy.filter((member) => isOlder(member.version));
   const full = healthy.filter(({ dbBytes }) => dbBytes >= QUOTA_BYTES * FULL_SHARE);
   const restarting = containers.filter(({ service, state }) => service.startsWith('etcd-') && state === 'restarting');
   const warnings = [
-    ...restarting.map(
-      ({ service }) =>
-        `${service} keeps restarting: docker compose logs ${service}; if its data is lost: npm run etcd -- replace ${service}`,
-    ),
+    ...restarting.map(({ service }) => restartingMember(service)),
     ...full.map(
       ({ name, dbBytes }) =>
         `${name} uses ${Math.floor((dbBytes / QUOTA_BYTES) * 100)} % of its ${QUOTA_BYTES / 2 ** 30} GiB: ${FREE}`,
