@@ -11,3 +11,8 @@ it('knows all zones of the runtime, by their exact names', () => {
 it.each(['', 'UTC', 'Local', 'Factory'])('%j is UTC', (zone) => {
   expect(intlTimeZone(zone)).toBe('UTC');
 });
+
+it.each(['US/Eastern', 'America/Indiana/Knox', 'Etc/GMT-14', 'CST6CDT'])('%s is a zone under another name', (zone) => {
+  expect(intlTimeZone(zone)).toBe(zone);
+  expect(() => new Intl.DateTimeFormat('en', { timeZone: zone })).not.toThrow();
+});
