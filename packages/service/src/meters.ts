@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts';
 
-/** The times of a turn of the event loop: in all, and of its processor. */
+/** The duration of a turn of the event loop, and its processor time. */
 export interface Stall {
   readonly wallMs: number;
   readonly cpuMs: number;
@@ -40,12 +40,12 @@ export function stallMeter(metrics: Metrics, longest: () => Stall, stallMs: numb
 export function leaseMeter(metrics: Metrics, name: string): (ttlMs: number) => void {
   const status = metrics.gauge(
     'leader_election_master_status',
-    'Whether this process leads: 1 for the leader, 0 for a standby.',
+    'Whether this process leads: 1 for the leader, 0 for a standby',
     ['name'],
   );
   const seconds = metrics.gauge(
     'gantry_leader_lease_seconds',
-    "The time to live of the leader's lease, which becomes longer while renewals are late; 0 for a standby.",
+    "The time to live of the leader's lease, which becomes longer while renewals are late; 0 for a standby",
     ['name'],
   );
   const report = (ttlMs: number): void => {

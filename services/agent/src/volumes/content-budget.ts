@@ -34,7 +34,7 @@ export class ContentBudget {
     const folders = path.split('/').length - 1;
     this.#bytes += (Math.max(1, Math.ceil(sizeBytes / PAGE_BYTES)) + folders) * PAGE_BYTES;
     if (this.#bytes > this.#maxBytes) {
-      const limit = this.#maxBytes < MAX_CONTENT_BYTES ? "the memory limit of its pod's containers" : 'a pod';
+      const limit = this.#maxBytes < MAX_CONTENT_BYTES ? "the memory limit of its pod's containers" : 'of each pod';
       throw new AgentError(
         'FailedMount',
         `its files from the API and those of the volumes before it take ${this.#bytes} bytes or more; the limit is ${this.#maxBytes} (${limit})`,

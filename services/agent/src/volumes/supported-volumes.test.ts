@@ -170,7 +170,7 @@ describe('the files of a volume', () => {
     }));
     const tooLarge = {
       code: 'FailedMount',
-      message: expect.stringMatching(/take 33\d{6} bytes or more; the limit is 33554432 \(a pod\)$/),
+      message: expect.stringMatching(/take 33\d{6} bytes or more; the limit is 33554432 \(of each pod\)$/),
     };
     await expect(downwardApiVolume.files({ name: 'v', downwardAPI: { items } }, large, signal)).rejects.toMatchObject(
       tooLarge,
