@@ -83,7 +83,7 @@ export async function measureLoad(
     }
     for (const name of restarted) print(`- started again: ${name}`);
     for (const name of lost) print(`- lost: ${name}`);
-    // Else nothing was proved.
+    // Without lines, the other results would prove nothing.
     print(
       judge('streams that said lines', streams.filter((one) => one.lines > 0).length, { atLeast: streams.length }, ''),
     );

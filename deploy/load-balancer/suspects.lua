@@ -1,8 +1,9 @@
 -- Gives no new connections to an API server whose check has lasted for a second or has failed. Once it answers it gets new ones again.
 -- Where none is better, suspects get them as well: on a busy machine all are slow.
 --
--- Ends the connections of one that is marked down, if it has sent no byte for ten seconds, and another one is up: a failed check alone is
--- no proof, since this process may be the slow one. Looks are counted, not seconds: while this process does not run, nobody is silent.
+-- Ends the connections of one that is marked down, if it has sent no byte for ten seconds, and another one is up. A failed check alone is
+-- no proof, because this process may be the slow one. Looks are counted, not seconds: time in which this process does not run must not
+-- count.
 
 local BACKEND = "apiservers"
 local LOOK_EVERY_MS = 200

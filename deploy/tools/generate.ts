@@ -1,7 +1,7 @@
 /**
  * Generates protobuf code from proto/, object types from packages/apimachinery/schemas, the pictures of docs/pictures that have a source
- * in Graphviz' language, and the tables of settings and of names in docs/conventions.md and of
- * metrics in docs/metrics.md. With `--verify`, fails when a file changes.
+ * in Graphviz' language, the tables of settings and of names in docs/conventions.md, and those of metrics in docs/metrics.md. With
+ * `--verify`, fails when a file changes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

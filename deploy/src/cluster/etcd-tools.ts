@@ -16,10 +16,10 @@ export interface EtcdLayout {
 /** A bind mount or a volume of a container: `SOURCE:TARGET[:ro]`. */
 export type Mount = string;
 
-/** Runs etcd's own programs, which need no shell in their image. */
+/** Runs etcd's own programs in containers of its image, which has no shell. */
 export interface EtcdTools {
   readonly layout: EtcdLayout;
-  /** Asks these members, as the API servers, whose certificate may read and write everything. */
+  /** Asks these members, with the certificate of the API servers, which may read and write everything. */
   ctl(members: readonly string[], args: readonly string[], mounts?: readonly Mount[]): Promise<string>;
   /** Works on files; needs no member. */
   util(args: readonly string[], mounts: readonly Mount[]): Promise<string>;
@@ -78,8 +78,8 @@ export function createEtcdTools(shell: Shell, clusterId: string, layout: EtcdLay
 }
 
 /**
- * Ends the terms of all leaders of a former history, before any API server runs. Without an incarnation nobody can be elected, so that it
- * is removed first; a leader that was elected before has its key removed afterwards.
+ * Ends the terms of all leaders of a former history, before any API server runs. The incarnation is removed first, because nobody can be
+ * elected without it. Then the keys of the leaders that were elected before are removed.
  */
 export async function endFormerLeaders(etcd: EtcdTools): Promise<void> {
   await etcd.ctl(etcd.layout.members, ['del', '/gantry/incarnation']);

@@ -19,8 +19,8 @@ export async function runningBalancers(shell: Shell, clusterId: string): Promise
 }
 
 /**
- * Makes load balancers read their configuration if it has changed since `up` loaded it. HAProxy starts another worker for new connections;
- * the former one keeps those that it has until they end. Others than the `kept` ones have just started with it. Returns whether they read it.
+ * Makes the load balancers in `kept` read their configuration if it has changed since `up` loaded it; the others have just started with it.
+ * HAProxy starts another worker for new connections, and the former one keeps its connections until they end. Returns whether any read it.
  */
 export async function loadConfiguration(
   config: CommandConfig,

@@ -38,8 +38,8 @@ export const systemClock: Clock = {
 const PIECES = 8;
 
 /**
- * Calls `fire` once after `delayMs` in which this process ran: time in which it did not counts as an eighth at most. For the silence of a
- * peer. A plain timer fires before the bytes that have arrived meanwhile are read.
+ * Calls `fire` once after `delayMs`. A time in which this process does not run counts as an eighth of that at most. For limits on the
+ * silence of a peer: a plain timer would fire before the bytes that have arrived meanwhile are read.
  */
 export function setPatientTimer(clock: Clock, delayMs: number, fire: () => void): CancelTimer {
   let pieces = 0;

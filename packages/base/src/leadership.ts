@@ -31,7 +31,7 @@ export interface Election<T = Term> {
   campaign(signal: AbortSignal): AsyncIterable<ElectionEvent<T>>;
 }
 
-/** Whether a process can do the leader's work: it does not campaign without being able to, and resigns when it no longer is. */
+/** Whether a process can do the leader's work. It does not campaign while it cannot, and resigns when it no longer can. */
 export interface Ability {
   /** Resolves when this process can do the work. Awaited before each campaign. A rejection is logged, and repeated after a delay. */
   gained(signal: AbortSignal): Promise<void>;

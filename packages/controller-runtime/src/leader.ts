@@ -13,6 +13,7 @@ import type { Fence } from '@gantry/client';
 import type { Informers } from './informers.ts';
 import { keepLeaderRecord, type LeaderRecordOptions } from './leader-record.ts';
 
+/** The default of `resignAfterMs`. */
 const RESIGN_AFTER_MS = 10_000;
 
 /**

@@ -9,17 +9,17 @@ export interface Liveness {
   readonly silenceMs: number;
 }
 
-/** What a client of grpc-js takes to find a frozen or unreachable server. */
+/** Credentials and options of one client of grpc-js that has to find a frozen or unreachable server. */
 export interface LiveChannel {
   readonly credentials: ChannelCredentials;
   readonly options: ClientOptions;
-  /** The server has shown elsewhere that it lives. */
+  /** To be called when the server has shown elsewhere that it lives. */
   heard(): void;
 }
 
 /**
  * The library's own limit for the answer to a ping. Its timer counts time in which this process does not run, and fires before bytes that
- * arrived meanwhile are read: it closes good connections of a busy machine. So it is never reached.
+ * arrived meanwhile are read: it closes good connections on a busy machine. With this value it never fires.
  */
 const NEVER_MS = 2 ** 31 - 1;
 
@@ -58,7 +58,7 @@ export function liveChannel(
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** Other credentials, whose connections are reported. They are equal to no others, so that no other client shares these connections. */
+/** Reports the connections of the credentials that it wraps. It equals no other credentials, so that no other client shares its connections. */
 class HeardCredentials extends ChannelCredentials {
   readonly #inner: ChannelCredentials;
   readonly #onConnected: (socket: Socket) => void;

@@ -5,9 +5,9 @@ import { type Client, type ClientOptions, connectivityState } from '@grpc/grpc-j
 const CONNECT_MS = 3000;
 
 /**
- * A gRPC client without the limits of the kernel on an attempt to connect. While packets are dropped, the kernel repeats its first one after
- * up to a minute, and a handshake can wait for ever; so recovery would take long after the cut has ended. An attempt that takes longer than
- * `connectMs` is given up, and another one begins. Calls that waited for the former attempt fail with UNAVAILABLE.
+ * A gRPC client that gives up an attempt to connect after `connectMs` and begins another one. While the network drops packets, the kernel
+ * waits up to a minute before it sends its first packet again, and a handshake can wait for ever, also when the network works again. Calls
+ * that waited for the former attempt fail with UNAVAILABLE.
  */
 export class ReconnectingClient {
   readonly #create: (options: ClientOptions) => Client;

@@ -1,19 +1,19 @@
 import type { Clock } from '@gantry/base';
 
-/** A connection, or what of it is needed. */
+/** The part of a connection that `Silence` needs. */
 export interface Heard {
-  /** All bytes that have been received. */
+  /** The number of bytes that were received. */
   readonly bytesRead: number;
   destroy(): unknown;
 }
 
-/** Looks in a row that find no new byte before a peer counts as silent. Together with the first one, which finds some, they take the limit. */
+/** A peer is silent when so many looks in a row find no new byte. With the look before, which still found some, they take the whole limit. */
 const LOOKS = 8;
 
 /**
- * Closes connections whose peer sends nothing, though it should: somebody sends it pings. Looks are counted, not time. Between two looks the
- * event loop reads what has arrived, so time in which this process does not run is nobody's silence: a timer alone would fire before the
- * bytes that arrived meanwhile are read.
+ * Closes connections whose peer sends nothing, not even answers to pings, which others send. It counts looks instead of time: between two
+ * looks, the event loop reads the bytes that have arrived. A timer for the whole limit would fire before they are read if this process had
+ * not run for so long.
  */
 export class Silence {
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class Silence {
   #seen = 0;
   #cancel: (() => void) | undefined;
 
-  /** `limitMs`: after the last byte. */
+  /** `limitMs`: the time after the last byte. */
   constructor(clock: Clock, limitMs: number) {
     this.#clock = clock;
     this.#everyMs = limitMs / (LOOKS + 1);
@@ -37,12 +37,12 @@ export class Silence {
     this.#connections.delete(connection);
   }
 
-  /** The peer of all connections has shown elsewhere that it lives. */
+  /** To be called when the peer of all connections has shown elsewhere that it lives. */
   heard(): void {
     this.#heard += 1;
   }
 
-  /** Looks until `stop`. Starts with as much patience as after a byte. */
+  /** Looks until `stop`. Each connection has the whole limit again. */
   start(): void {
     if (this.#cancel !== undefined) return;
     for (const known of this.#connections.values()) known.looks = 0;

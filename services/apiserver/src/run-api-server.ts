@@ -44,8 +44,9 @@ const RETRY_MS = 500;
 /** Timeout of a health check of an etcd member. */
 const HEALTH_MS = 2000;
 
-/** The rights of others in etcd. The elected services: their own election, and reading the incarnation. */
+/** The rights of other users in etcd. */
 const ACCESS: readonly AccessRule[] = [
+  // The elected services write their own election, and read the incarnation.
   ...['kube-scheduler', 'kube-controller-manager'].map((component) => ({
     user: `system:${component}`,
     permissions: [

@@ -1,4 +1,4 @@
-/** Names of `\\p{name}` by Go 1.26's `unicode` (Unicode 15.0): categories and scripts, as RE2JS spells them. */
+/** The names in `\p{name}` of Go 1.26's `unicode` (Unicode 15.0): categories and scripts, as RE2JS spells them. */
 const NAMES = [
   'C Cc Cf Cn Co Cs L LC Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs',
   'Any Assigned',
@@ -28,7 +28,7 @@ const ALIASES = [
   'Unassigned:Cn Uppercase_Letter:Lu cntrl:Cc digit:Nd punct:P',
 ];
 
-/** `\\p{Greek}`, `\\PL`, another escape, a quotation, the begin of a named group, the begin and the end of a bracketed class. */
+/** A quotation, `\p{Greek}` or `\PL`, another escape, the start of a named group, `[:name:]`, the start and the end of a bracketed class. */
 const TOKEN = /\\Q.*?(?:\\E|$)|\\[pP](?:\{[^}]*\}|.)|\\.|\(\?P?<\w+>|\[:\^?\w+:\]|\[\^?\]?|\]/gsu;
 
 /** Spellings of a name that Go does not tell apart have the same key. */
@@ -42,9 +42,10 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * A pattern of Go 1.26 as RE2JS reads it. Go ignores case, spaces, underscores and hyphens in the names of Unicode classes, knows aliases of
- * categories but no other properties (`\\p{Emoji}`), and takes a repeated group name; no caller reads groups by name. Other than Go 1.26.8
- * it also takes names of scripts of several words, such as `\\p{Old_Italic}`, which older releases of Go take and the documents name.
+ * Translates a pattern of Go 1.26 for RE2JS. In names of Unicode classes, Go ignores case, spaces, underscores and hyphens. It knows aliases
+ * of categories, but no other properties (`\p{Emoji}`), and accepts a repeated group name; no caller reads groups by name. Unlike Go 1.26.8,
+ * this also accepts names of scripts with several words, such as `\p{Old_Italic}`: older releases of Go accept them, and its documents
+ * name them.
  */
 export function fromGoSyntax(pattern: string): string {
   let isInClass = false;
@@ -64,7 +65,7 @@ export function fromGoSyntax(pattern: string): string {
   });
 }
 
-/** A message of RE2JS about `fromGoSyntax(pattern)`, in Go's words, with the pattern or the unknown class as it was written. */
+/** Go's message for a message of RE2JS about `fromGoSyntax(pattern)`. It contains the pattern, or the unknown class, as it was written. */
 export function inGoSyntax(message: string, pattern: string): string {
   const whole = message.replace(fromGoSyntax(pattern), () => pattern).replace(/(\\[pP]\{)\?/, '$1');
   return whole.endsWith('at end of expression') ? `${whole}: \`\`` : whole;

@@ -93,7 +93,7 @@ class Sizes {
     const escaped = this.#pattern[this.#at + 1];
     if (isUnicodeClass(escaped)) this.#classes++;
     if (isUnicodeClass(escaped) || escaped === 'x') {
-      // `\\p{Greek}`, `\\x{10ffff}`. RE2 rejects an unclosed brace.
+      // `\p{Greek}`, `\x{10ffff}`. RE2 rejects an unclosed brace.
       const end = this.#pattern[this.#at + 2] === '{' ? this.#pattern.indexOf('}', this.#at) : this.#at + 1;
       return this.#add(1, (end < 0 ? this.#pattern.length : end + 1) - this.#at);
     }

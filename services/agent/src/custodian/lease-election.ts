@@ -15,6 +15,7 @@ const NAMESPACE = 'kube-system';
 const DURATION_SECONDS = 5;
 const DURATION_MS = DURATION_SECONDS * 1000;
 const INTERVAL_MS = 2_000;
+/** The time limit for the release of the Lease. */
 const RELEASE_MS = 1_000;
 
 /** `lease` is the name of the Lease, `identity` the name of this candidate. */

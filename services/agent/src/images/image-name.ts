@@ -31,8 +31,9 @@ const REFERENCE = new RegExp(
 );
 /** The form of an image id. */
 const ID = /^[0-9a-f]{64}$/;
+/** In characters. */
 const MAX_REPOSITORY = 255;
-/** Longer than any valid reference; matching takes at most quadratic time. */
+/** In characters; more than any valid reference has. Matching takes at most quadratic time. */
 const MAX_REFERENCE = 1024;
 /** Hexadecimal digits of a digest by its algorithm. */
 const DIGITS: ReadonlyMap<string, number> = new Map([

@@ -4,9 +4,8 @@ import { ExcessError } from './fetch-remote.ts';
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const OPENING: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b]);
 const CLOSING: ReadonlySet<number | undefined> = new Set([0x7d, 0x5d]);
-/** How many bytes are read between two looks at the turn. */
+/** The number of bytes that are read before other work may run. */
 const PIECE_BYTES = 64 * 1024;
-
 /** Maximum number of members. */
 const MAX_MEMBERS = 10_000;
 

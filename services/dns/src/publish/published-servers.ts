@@ -42,8 +42,8 @@ const WRITE_MS = 3000;
 const LEAVING_MS = 1500;
 
 /**
- * Keeps the slice and the Endpoints of the cluster's DNS: this server while it serves, and the other servers that answer. If nothing changes, it writes
- * nothing. Servers ask each other, not the API server.
+ * Keeps the slice and the Endpoints of the cluster's DNS: this server while it serves, and the other servers that answer. If nothing
+ * changes, it writes nothing. Servers ask each other, not the API server.
  */
 export class PublishedServers {
   readonly #options: PublishedServersOptions;
@@ -132,6 +132,7 @@ export class PublishedServers {
       }
     }
   }
+
   async #write({ kind, write, object }: Action, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     if (kind === 'writeSlice') await client[write](ENDPOINT_SLICES, object, signal);

@@ -46,7 +46,7 @@ export async function* rewritePage(
 
 /** Longer links are passed on unchanged. They contain data: `data:image/png;base64,...`. */
 const MAX_LINK_CHARS = 64 * 1024;
-/** How many characters are read between two looks at the turn. */
+/** The number of characters that are read before other work may run. */
 const PIECE_CHARS = 4096;
 /** No element and no key in LINKS is longer. */
 const MAX_NAME_CHARS = 16;
