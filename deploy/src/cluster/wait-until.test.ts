@@ -1,8 +1,9 @@
 import { ManualClock } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
+import { CommandError } from '../machine/command-error.ts';
 import type { ServiceContainer } from './compose.ts';
 import { watchRestarts } from './restarting-containers.ts';
-import { waitUntil } from './wait-until.ts';
+import { untilSucceeds, waitUntil } from './wait-until.ts';
 
 const SECOND = 1_000;
 const silent = () => undefined;
@@ -68,4 +69,18 @@ test('the wait ends at its time limit, and says what is missing', async () => {
   const { clock, outcome } = start(() => []);
   await clock.advance(600 * SECOND);
   expect(outcome.text).toBe('the API took longer than 600 s: no response');
+});
+
+test('an attempt is repeated until it succeeds, and the last line of its error says what is missing', async () => {
+  const clock = new ManualClock();
+  const errors = ['Error: no\nconnection refused', 'not healthy yet'];
+  const notes: string[] = [];
+  const attempt = async () => {
+    const message = errors.shift();
+    if (message !== undefined) throw new CommandError(message);
+  };
+  const wait = { clock, what: 'etcd', timeoutMs: 600 * SECOND, everyMs: SECOND };
+  const outcome = outcomeOf(untilSucceeds(wait, attempt, (missing) => notes.push(missing)));
+  await clock.advance(3 * SECOND);
+  expect([outcome.text, notes]).toEqual(['undefined', ['connection refused', 'not healthy yet']]);
 });

@@ -1,5 +1,6 @@
 import { cloneJson, type Pod } from '@gantry/objects';
 
+/** A pod with a container that has requests and limits, and an ephemeral one. */
 export function pod(): Pod {
   const sizes = { cpu: '100m', memory: '1Mi' };
   return {
@@ -13,6 +14,7 @@ export function pod(): Pod {
   };
 }
 
+/** The same pod after a change. */
 export function changed(change: (object: Pod) => void): Pod {
   const object = cloneJson(pod());
   change(object);

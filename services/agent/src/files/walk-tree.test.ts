@@ -84,7 +84,7 @@ it('links are not followed', async () => {
   expect(await walk()).toEqual({ files: ['link'], entered: [], left: [] });
 });
 
-it('few folders are open at once, and few names wait, however deep and wide a tree is', async () => {
+it('few folders are open at once, however deep a tree is', async () => {
   await using deepest = await makeNested(volume, 500);
   await deepest.close();
   let most = 0;
