@@ -18,7 +18,7 @@ import {
   refreshSettings,
   type Settings,
 } from './choose-settings.ts';
-import { formatSettings, parseSettings } from './settings-file.ts';
+import { formatSettings, otherVariables, parseSettings } from './settings-file.ts';
 
 /** The stored settings of this cluster, or undefined before its first `up`. */
 export function readSettings(config: CommandConfig): Settings | undefined {
@@ -71,7 +71,10 @@ async function removeNetwork({ name, subnets }: Network, shell: Shell): Promise<
   );
 }
 
-/** Writes the settings for Compose, with the engine's root folder on its host, and links them as `.env` for plain `docker compose` in the checkout. */
+/**
+ * Writes the settings for Compose, with the engine's root folder on its host, and links them as `.env` for plain `docker compose` in the
+ * checkout. Variables that the user has added stay.
+ */
 export function storeSettings(
   config: CommandConfig,
   settings: Settings,
@@ -80,12 +83,14 @@ export function storeSettings(
 ): void {
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const text = formatSettings(settings, {
+    ...otherVariables(before),
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,
   });
-  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+  if (before !== text) writeFileSync(file, text);
   const link = join(config.root, '.env');
   const target = relative(config.root, file);
   if (config.homeKind !== 'checkout' || lstatSync(link, { throwIfNoEntry: false }) !== undefined) return;

@@ -25,7 +25,8 @@ const OPTIONAL: readonly (keyof Settings)[] = [
   'joinGrpcPort',
 ];
 
-const HEADER = '# Chosen for this checkout by `npm run up`, read by docker-compose.yml.\n';
+const HEADER =
+  '# Chosen for this checkout by `npm run up`, read by docker-compose.yml. `up` keeps the variables that you add.\n';
 
 /** Formats settings as an environment file of Compose, followed by other variables. */
 export function formatSettings(settings: Settings, others: Readonly<Record<string, string>>): string {
@@ -36,12 +37,7 @@ export function formatSettings(settings: Settings, others: Readonly<Record<strin
 
 /** The inverse of `formatSettings`; undefined when a value is missing. */
 export function parseSettings(text: string): Settings | undefined {
-  const values = new Map(
-    text
-      .split('\n')
-      .filter((line) => line.includes('=') && !line.startsWith('#'))
-      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).trim()] as const),
-  );
+  const values = variablesIn(text);
   const of = (key: keyof Settings) => values.get(NAMES[key]) ?? '';
   const required = (Object.keys(NAMES) as (keyof Settings)[]).filter((key) => !OPTIONAL.includes(key));
   if (required.some((key) => of(key) === '')) return undefined;
@@ -60,4 +56,15 @@ export function parseSettings(text: string): Settings | undefined {
     clusterCidr: of('clusterCidr'),
     joinGrpcPort: Number(of('joinGrpcPort')) || NOT_GIVEN.joinGrpcPort,
   };
+}
+
+/** The variables of an environment file that are no settings: those of the user, and those that `up` wrote besides. */
+export function otherVariables(text: string): Readonly<Record<string, string>> {
+  const own: ReadonlySet<string> = new Set(Object.values(NAMES));
+  return Object.fromEntries([...variablesIn(text)].filter(([name]) => !own.has(name)));
+}
+
+function variablesIn(text: string): ReadonlyMap<string, string> {
+  const lines = text.split('\n').filter((line) => line.includes('=') && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).trim()]));
 }

@@ -1,6 +1,10 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { formatIpv4, podAddresses } from '@gantry/objects';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { chooseSettings, misplaced, namesOf, networksOf, refreshSettings } from './choose-settings.ts';
+import { storeSettings } from './ensure-settings.ts';
 import { readGivenSettings } from './given-settings.ts';
 import { factsOf } from './join-settings.ts';
 import { overlaps, parseRoutes } from './ranges.ts';
@@ -77,6 +81,26 @@ test('parsing formatted settings yields the same settings', async () => {
   const settings = await chooseSettings('/a', idle);
   expect(parseSettings(formatSettings(settings, { GANTRY_IMAGE: 'gantry:1' }))).toEqual(settings);
   expect(parseSettings('GANTRY_PORT=1\n')).toBeUndefined();
+});
+
+test('variables that the user adds to the settings stay, and those of `up` change', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'settings-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const config = { root, home: join(root, '.gantry'), homeKind: 'checkout', overlays: [] } as const;
+  const settings = await chooseSettings('/a', idle);
+  storeSettings(config, settings, { services: 'gantry:1', pki: 'pki:1' }, '/docker');
+  const file = join(root, '.env');
+  appendFileSync(file, 'GANTRY_LEASE_TTL_MS=5000\nGANTRY_EVICTION_HARD=memory.available<5%\n');
+  storeSettings(config, { ...settings, port: 7000 }, { services: 'gantry:2', pki: 'pki:1' }, '/docker');
+  const text = readFileSync(file, 'utf8');
+  const lines = [
+    'GANTRY_PORT=7000',
+    'GANTRY_LEASE_TTL_MS=5000',
+    'GANTRY_EVICTION_HARD=memory.available<5%',
+    'GANTRY_IMAGE=gantry:2',
+  ];
+  for (const line of lines)
+    expect(text.split('\n').filter((one) => one.startsWith(`${line.split('=')[0]}=`))).toEqual([line]);
 });
 
 test('only settings in conflict change', async () => {
