@@ -71,7 +71,7 @@ await runCommand(async () => {
     podCidr: valueIn(stored, 'GANTRY_POD_CIDR'),
   };
   writeBootstrap(config.home, options);
-  writeFileSync(file, formatJoinSettings(settings));
+  writeFileSync(file, formatJoinSettings(settings, stored));
   const project = openProject(config, clusterId, shell, JOIN_FILE);
   if (settings.podCidr === '') {
     await refuseSharedServices(shell, options.facts);
@@ -79,7 +79,7 @@ await runCommand(async () => {
       const { node, podCidr } = JSON.parse(
         (await openProject(config, clusterId, shell, REGISTER_FILE).register()).trim().split('\n').at(-1) ?? '',
       ) as Registered;
-      writeFileSync(file, formatJoinSettings({ ...settings, podCidr }));
+      writeFileSync(file, formatJoinSettings({ ...settings, podCidr }, stored));
       note(`${podCidr} for ${node}`);
     });
   }

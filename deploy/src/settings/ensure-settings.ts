@@ -18,7 +18,7 @@ import {
   refreshSettings,
   type Settings,
 } from './choose-settings.ts';
-import { formatSettings, otherVariables, parseSettings } from './settings-file.ts';
+import { formatSettings, parseSettings, variablesIn } from './settings-file.ts';
 
 /** The stored settings of this cluster, or undefined before its first `up`. */
 export function readSettings(config: CommandConfig): Settings | undefined {
@@ -85,7 +85,7 @@ export function storeSettings(
   const file = settingsFileOf(config);
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const text = formatSettings(settings, {
-    ...otherVariables(before),
+    ...variablesIn(before),
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,

@@ -53,7 +53,7 @@ describe('the settings of a joined host', () => {
   };
 
   it('have the range of its pods and the quarter of it for containers', () => {
-    const text = formatJoinSettings({ ...settings, podCidr: '10.128.16.0/20' });
+    const text = formatJoinSettings({ ...settings, podCidr: '10.128.16.0/20' }, '');
     expect(valueIn(text, 'GANTRY_POD_CIDR')).toBe('10.128.16.0/20');
     expect(valueIn(text, 'GANTRY_POD_SERVICES_RANGE')).toBe('10.128.16.0/22');
     expect(valueIn(text, 'GANTRY_POD_BRIDGE')).toBe('gtp-a1b2c3');
@@ -61,8 +61,15 @@ describe('the settings of a joined host', () => {
     expect(valueIn(text, 'GANTRY_ABSENT')).toBe('');
   });
 
+  it('keep the variables that the user has added', () => {
+    const before = formatJoinSettings({ ...settings, podCidr: '' }, 'GANTRY_NODE_LABELS=zone=a\n');
+    const text = formatJoinSettings({ ...settings, podCidr: '10.128.16.0/20' }, before);
+    expect(text.match(/^GANTRY_NODE_LABELS=.*$/gm)).toEqual(['GANTRY_NODE_LABELS=zone=a']);
+    expect(text.match(/^GANTRY_POD_CIDR=.*$/gm)).toEqual(['GANTRY_POD_CIDR=10.128.16.0/20']);
+  });
+
   it('have no range before it is assigned', () => {
-    expect(valueIn(formatJoinSettings({ ...settings, podCidr: '' }), 'GANTRY_POD_SERVICES_RANGE')).toBe('');
+    expect(valueIn(formatJoinSettings({ ...settings, podCidr: '' }, ''), 'GANTRY_POD_SERVICES_RANGE')).toBe('');
   });
 });
 

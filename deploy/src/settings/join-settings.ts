@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net';
 import { defaultClusterCidr } from '@gantry/objects';
 import { CommandError } from '../machine/command-error.ts';
 import type { Settings } from './choose-settings.ts';
+import { formatVariables, variablesIn } from './settings-file.ts';
 
 /** What a machine must know of a cluster that it joins: all but the token is public to those who reach its API. */
 export interface ClusterFacts {
@@ -86,8 +87,8 @@ export interface JoinSettings {
   readonly podCidr: string;
 }
 
-/** The environment file of deploy/compose/join.yml. */
-export function formatJoinSettings(settings: JoinSettings): string {
+/** The environment file of deploy/compose/join.yml. `before` is the former one, whose other variables stay. */
+export function formatJoinSettings(settings: JoinSettings, before: string): string {
   const { options, podCidr } = settings;
   const { facts } = options;
   const [base = '', prefix = ''] = podCidr.split('/');
@@ -110,11 +111,11 @@ export function formatJoinSettings(settings: JoinSettings): string {
     GANTRY_ENGINE_SOCKET: settings.engineSocket,
     GANTRY_JOIN_HOME: settings.home,
   };
-  const lines = Object.entries(values).map(([name, value]) => `${name}=${value}`);
-  return `# Written by \`npm run join\`, read by deploy/compose/join.yml.\n${lines.join('\n')}\n`;
+  const variables = formatVariables({ ...values, ...variablesIn(before), ...values });
+  return `# Written by \`npm run join\`, which keeps the variables that you add. Read by deploy/compose/join.yml.\n${variables}`;
 }
 
 /** A value of an environment file of Compose; '' without it. */
 export function valueIn(text: string, name: string): string {
-  return new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1]?.trim() ?? '';
+  return variablesIn(text)[name] ?? '';
 }

@@ -28,17 +28,23 @@ const OPTIONAL: readonly (keyof Settings)[] = [
 const HEADER =
   '# Chosen for this checkout by `npm run up`, read by docker-compose.yml. `up` keeps the variables that you add.\n';
 
-/** Formats settings as an environment file of Compose, followed by other variables. */
+/** Formats settings as an environment file of Compose, followed by other variables. A setting takes precedence over a variable of its name. */
 export function formatSettings(settings: Settings, others: Readonly<Record<string, string>>): string {
-  const own = Object.entries(NAMES).map(([key, name]) => `${name}=${settings[key as keyof Settings]}`);
-  const rest = Object.entries(others).map(([name, value]) => `${name}=${value}`);
-  return `${HEADER}${[...own, ...rest].join('\n')}\n`;
+  const own = Object.fromEntries(Object.entries(NAMES).map(([key, name]) => [name, settings[key as keyof Settings]]));
+  return `${HEADER}${formatVariables({ ...own, ...others, ...own })}`;
+}
+
+/** The inverse of `variablesIn`. */
+export function formatVariables(variables: Readonly<Record<string, string | number>>): string {
+  return `${Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n')}\n`;
 }
 
 /** The inverse of `formatSettings`; undefined when a value is missing. */
 export function parseSettings(text: string): Settings | undefined {
   const values = variablesIn(text);
-  const of = (key: keyof Settings) => values.get(NAMES[key]) ?? '';
+  const of = (key: keyof Settings) => values[NAMES[key]] ?? '';
   const required = (Object.keys(NAMES) as (keyof Settings)[]).filter((key) => !OPTIONAL.includes(key));
   if (required.some((key) => of(key) === '')) return undefined;
   return {
@@ -58,13 +64,10 @@ export function parseSettings(text: string): Settings | undefined {
   };
 }
 
-/** The variables of an environment file that are no settings: those of the user, and those that `up` wrote besides. */
-export function otherVariables(text: string): Readonly<Record<string, string>> {
-  const own: ReadonlySet<string> = new Set(Object.values(NAMES));
-  return Object.fromEntries([...variablesIn(text)].filter(([name]) => !own.has(name)));
-}
-
-function variablesIn(text: string): ReadonlyMap<string, string> {
+/** The variables of an environment file of Compose. */
+export function variablesIn(text: string): Readonly<Record<string, string>> {
   const lines = text.split('\n').filter((line) => line.includes('=') && !line.startsWith('#'));
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).trim()]));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).trim()]),
+  );
 }
