@@ -107,6 +107,46 @@ describe('a container’s variables', () => {
     expect(reads).toEqual(['settings', 'none']);
   });
 
+  it('read of an object only the keys that they name', async () => {
+    const read: string[] = [];
+    const keys = Array.from({ length: 100 }, (_, i) => `key${i}`);
+    const data = Object.defineProperties(
+      {},
+      Object.fromEntries(keys.map((key) => [key, { enumerable: true, get: () => `${read.push(key)}` }])),
+    );
+    const object = { apiVersion: 'v1', metadata: {}, data };
+    const many: ConfigSource = {
+      ...source,
+      configMap: async () => ({ ...object, kind: 'ConfigMap' }),
+      secret: async () => ({ ...object, kind: 'Secret' }),
+    };
+    const env = Array.from({ length: 50 }, (_, i) => ({
+      name: `A${i}`,
+      valueFrom: {
+        [i % 2 === 0 ? 'configMapKeyRef' : 'secretKeyRef']: { name: 'many', key: 'toString', optional: true },
+      },
+    }));
+    env.push({ name: 'B', valueFrom: { configMapKeyRef: { name: 'many', key: 'key7', optional: false } } });
+    const context = { pod: pod(), podAddress: '', facts, volumeText: async () => undefined, base: {} };
+    const variables = await containerEnvironment(container('main', { env }), { ...context, source: many }, signal);
+    expect(Object.fromEntries(variables)).toEqual({ B: '1' });
+    expect(read).toEqual(['key7']);
+  });
+
+  it('are refused with values that are no text when they are more than a program can get', async () => {
+    const bytes = Buffer.alloc(90_000, 0xe9).toString('base64');
+    const large: ConfigSource = {
+      ...source,
+      secret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { bytes } }),
+    };
+    const envFrom = Array.from({ length: 1000 }, () => ({ secretRef: { name: 'large' } }));
+    const context = { pod: pod(), podAddress: '', facts, volumeText: async () => undefined, base: {} };
+    const env = [{ name: 'bytes', value: '' }];
+    await expect(
+      containerEnvironment(container('main', { env, envFrom }), { ...context, source: large }, signal),
+    ).rejects.toThrow('with variable bytes, arguments and variables take 2160');
+  });
+
   it('come from all sources, later ones winning', async () => {
     expect(
       await resolve({

@@ -31,9 +31,9 @@ class Variables {
     this.values.set(name, value);
   }
 
-  /** Counts the name of a variable that has no valid value. */
-  note(name: string): void {
-    this.#size.addVariable(name, 0);
+  /** Counts a variable whose value is not valid, but was read. */
+  note(name: string, size: number): void {
+    this.#size.addVariable(name, size);
   }
 
   /** Sets a variable to an expanded text. */
@@ -90,13 +90,13 @@ async function addSources(
       const name = reference.name ?? '';
       const data = await READ[kind](context, name, signal);
       if (data === undefined && reference.optional !== true) throw missing(kind, name);
-      for (const [key, value] of data ?? []) {
+      for (const key of data?.keys ?? []) {
         const variable = prefix + key;
         try {
-          variables.set(variable, value());
+          variables.set(variable, data?.value(key) ?? '');
           invalid.delete(variable);
         } catch (error) {
-          variables.note(variable);
+          variables.note(variable, data?.size(key) ?? 0);
           invalid.set(variable, error);
         }
       }
@@ -137,27 +137,30 @@ type Kind = 'configmap' | 'secret';
 
 const TITLE: Readonly<Record<Kind, string>> = { configmap: 'ConfigMap', secret: 'Secret' };
 
-/**
- * Reads the values of an object in the pod's namespace; undefined when the object does not exist. Each value is checked when it is used.
- */
-type ReadData = (
-  context: EnvironmentContext,
-  name: string,
-  signal: AbortSignal,
-) => Promise<ReadonlyMap<string, () => string> | undefined>;
+/** An object in the pod's namespace. Each value is checked when it is used, because a pod can refer to each of many keys. */
+interface Values {
+  readonly keys: readonly string[];
+  /** Undefined for a key that does not exist. */
+  readonly value: (key: string) => string | undefined;
+  /** The length of the value as the object has it. */
+  readonly size: (key: string) => number;
+}
+
+/** Reads an object; undefined when it does not exist. */
+type ReadData = (context: EnvironmentContext, name: string, signal: AbortSignal) => Promise<Values | undefined>;
 
 const READ: Readonly<Record<Kind, ReadData>> = {
   configmap: async ({ pod, source }, name, signal) => {
     const found = await source.configMap(pod.metadata.namespace ?? '', name, signal);
     if (found === undefined) return undefined;
-    return mapValues(found.data, (value, key) =>
+    return valuesOf(found.data, (value, key) =>
       usable(value, 'configmap', key, `${pod.metadata.namespace ?? ''}/${name}`),
     );
   },
   secret: async ({ pod, source }, name, signal) => {
     const found = await source.secret(pod.metadata.namespace ?? '', name, signal);
     if (found === undefined) return undefined;
-    return mapValues(found.data, (value, key) =>
+    return valuesOf(found.data, (value, key) =>
       usable(Buffer.from(value, 'base64'), 'secret', key, `${pod.metadata.namespace ?? ''}/${name}`),
     );
   },
@@ -170,8 +173,8 @@ async function keyValue(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const data = await READ[kind](context, name, signal);
-  const value = data?.get(key);
-  if (value !== undefined || optional === true) return value?.();
+  const value = data?.value(key);
+  if (value !== undefined || optional === true) return value;
   if (data === undefined) throw missing(kind, name);
   throw config(`couldn't find key ${key} in ${TITLE[kind]} ${context.pod.metadata.namespace ?? ''}/${name}`);
 }
@@ -196,11 +199,17 @@ async function fileValue(
   throw config(`environment variable key "${key}" not found in file "${path}"`);
 }
 
-function mapValues(
-  data: Readonly<Record<string, string>> = {},
-  read: (value: string, key: string) => string,
-): ReadonlyMap<string, () => string> {
-  return new Map(Object.entries(data).map(([key, value]) => [key, () => read(value, key)]));
+function valuesOf(data: Readonly<Record<string, string>> = {}, read: (value: string, key: string) => string): Values {
+  return {
+    get keys() {
+      return Object.keys(data);
+    },
+    value: (key) => {
+      const value = Object.hasOwn(data, key) ? data[key] : undefined;
+      return value === undefined ? undefined : read(value, key);
+    },
+    size: (key) => data[key]?.length ?? 0,
+  };
 }
 
 /**
