@@ -116,3 +116,21 @@ it('decodes a large document in pieces', () => {
   // Once for each schema, and for each 64 KiB that are searched for members.
   expect(count).toBeGreaterThanOrEqual(100 + 3 * Math.floor(body.length / 65_536));
 });
+
+/** A document of version 2 with operations whose body and response have many media types. */
+function ofTypes(types: number, operations: number) {
+  const all = Array.from({ length: types }, (_, i) => `a/${i}`);
+  const schema = { description: 'x'.repeat(100_000) };
+  const parameters = [{ in: 'body', name: 'b', schema }];
+  const paths = Array.from({ length: operations }, (_, i) => [
+    `${PATH}/${i}`,
+    { put: { operationId: 'o', consumes: all, produces: all, parameters, responses: {} } },
+  ]);
+  return { swagger: '2.0', paths: Object.fromEntries(paths), definitions: {} };
+}
+
+it('refuses a document that becomes many times larger in version 3', () => {
+  expect(taken(ofTypes(16, 1))).toBeDefined();
+  expect(() => taken(ofTypes(17, 1))).toThrow('an operation of the OpenAPI document has more than 16 media types');
+  expect(() => taken(ofTypes(16, 11))).toThrow('the OpenAPI document takes more than 16777216 bytes in version 3');
+});

@@ -9,6 +9,14 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'options', 'head'];
 /** Maximum size of one path or schema, which is decoded at once. */
 const MAX_MEMBER_BYTES = 256 * 1024;
 
+/**
+ * Maximum number of media types of an operation in version 2. Version 3 repeats the schema for each of them. An operation of a Kubernetes
+ * API server has up to 7.
+ */
+const MAX_MEDIA_TYPES = 16;
+/** Maximum size of the JSON that is made of a document. */
+const MAX_MADE_BYTES = 16 * 1024 * 1024;
+
 /** The OpenAPI document of a group version of an extension server, encoded. */
 export interface RemoteOpenApi {
   /** Version 3, as JSON. */
@@ -47,13 +55,20 @@ function* encoded(body: Buffer, { group, version }: GroupVersion): Pieces<Remote
   const v2Json = { paths: new Map<string, string>(), definitions: new Map<string, string>() };
   const v2 = { paths: new Map<string, Uint8Array>(), definitions: new Map<string, Uint8Array>() };
   const root = `/apis/${group}/${version}/`;
+  let made = 0;
+  const jsonOf = (value: Json): string => {
+    const json = JSON.stringify(value);
+    made += json.length;
+    if (made <= MAX_MADE_BYTES) return json;
+    throw new ExcessError(`the OpenAPI document takes more than ${MAX_MADE_BYTES} bytes in version 3`);
+  };
   for (const [path, text] of paths) {
     if (!`${path}/`.startsWith(root)) continue;
     const found = decode(path, text, isTwo);
     if (!isObject(found)) continue;
     const item = isTwo ? pathItem(found) : found;
     const document: JsonObject = { paths: { [path]: item }, components: { schemas: {} } };
-    v3.paths.set(path, JSON.stringify(item));
+    v3.paths.set(path, jsonOf(item));
     for (const [, json] of openApiV2JsonPart(document).paths) v2Json.paths.set(path, json);
     for (const [, bytes] of encodeOpenApiV2Part(document).paths) v2.paths.set(path, bytes);
     yield;
@@ -61,7 +76,7 @@ function* encoded(body: Buffer, { group, version }: GroupVersion): Pieces<Remote
   for (const [name, text] of schemas) {
     const schema = decode(name, text, isTwo);
     const document: JsonObject = { paths: {}, components: { schemas: { [name]: schema } } };
-    v3.schemas.set(name, JSON.stringify(schema));
+    v3.schemas.set(name, jsonOf(schema));
     for (const [, json] of openApiV2JsonPart(document).definitions) v2Json.definitions.set(name, json);
     for (const [, bytes] of encodeOpenApiV2Part(document).definitions) v2.definitions.set(name, bytes);
     yield;
@@ -140,6 +155,9 @@ function operation({
 }
 
 function typesOf(types: unknown): readonly string[] {
+  if (Array.isArray(types) && types.length > MAX_MEDIA_TYPES) {
+    throw new ExcessError(`an operation of the OpenAPI document has more than ${MAX_MEDIA_TYPES} media types`);
+  }
   return Array.isArray(types) && types.length > 0 ? types.map(String) : ['application/json'];
 }
 
