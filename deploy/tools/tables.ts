@@ -7,7 +7,7 @@ const NAME =
 const NAMES = /(?<=^\| name \| on .*\n.*\n)(?:\|.*\n)+/m;
 const METRICS = /(?<=^<!-- metrics of (\S+) -->\n)(?:\|.*\n)*/gm;
 
-/** The page with a row for each name of ours that the code of a cluster's processes has. What a name means is the page's own text. */
+/** The page without the rows of names that the code of a cluster's processes no longer has. Throws for a name without a row. */
 export function withNames(page: string, root: string): string {
   const files = globSync('{packages,services}/*/src/**/*.ts', { cwd: root }).filter(
     (path) => !path.endsWith('.test.ts') && !path.includes('/testing/'),
@@ -43,7 +43,7 @@ export async function withMetrics(page: string, root: string): Promise<string> {
   return page.replace(METRICS, (_, workspace: string) => head + (rows.get(workspace) ?? []).sort().join(''));
 }
 
-/** Calls a function with metrics that report what is created, and with further parameters that have every property. */
+/** Calls a function with metrics that report each created one. Its other parameters have every property. */
 function call(create: Function, report: (row: string) => void): void {
   const anything: unknown = new Proxy(() => anything, { get: () => anything, apply: () => anything });
   const creator =

@@ -1,10 +1,10 @@
 import { CommandError } from '../machine/command-error.ts';
 import type { EtcdTools } from './etcd-tools.ts';
 
-/** A member as the cluster knows it, and whether it serves requests. */
+/** A member of etcd, and whether it serves requests. */
 export interface Member {
   readonly name: string;
-  /** In hexadecimal, as etcdctl takes it; '' for one that was never a member. */
+  /** In hexadecimal, as for etcdctl. */
   readonly id: string;
   readonly role: 'voter' | 'learner';
   readonly state: 'healthy' | 'unhealthy';

@@ -34,8 +34,9 @@ export function mustReadSettings(config: CommandConfig): Settings {
 }
 
 /**
- * Settings without conflicts on this machine. Those of a running cluster are kept, but for those that are given. Networks that an earlier cluster of the folder
- * has left are used again, else removed; CommandError where that is refused, and for settings that contradict each other.
+ * Settings without conflicts on this machine. Those of a running cluster are kept, except for the given ones. Networks that an earlier
+ * cluster of the folder has left are used again, or removed. CommandError if they cannot be removed, and for settings that contradict each
+ * other.
  */
 export async function ensureSettings(
   config: CommandConfig,

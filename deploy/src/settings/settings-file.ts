@@ -28,7 +28,7 @@ const OPTIONAL: readonly (keyof Settings)[] = [
 const HEADER =
   '# Chosen for this checkout by `npm run up`, read by docker-compose.yml. `up` keeps the variables that you add.\n';
 
-/** Formats settings as an environment file of Compose, followed by other variables. A setting takes precedence over a variable of its name. */
+/** Formats settings as an environment file of Compose, and then other variables. A setting takes precedence over a variable of its name. */
 export function formatSettings(settings: Settings, others: Readonly<Record<string, string>>): string {
   const own = Object.fromEntries(Object.entries(NAMES).map(([key, name]) => [name, settings[key as keyof Settings]]));
   return `${HEADER}${formatVariables({ ...own, ...others, ...own })}`;

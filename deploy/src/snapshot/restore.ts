@@ -19,7 +19,7 @@ function volumeOf({ clusterId }: Context): string {
   return `${clusterId}_restore`;
 }
 
-/** Unpacks a file into a volume of its own, checks it, and passes on what it says of itself. */
+/** Unpacks a file into a volume of its own, checks it, and calls `use` with its `snapshot.json`. */
 async function withContents(
   context: Context,
   file: string,
@@ -78,7 +78,7 @@ export async function check(context: Context, file: string): Promise<void> {
 }
 
 interface RestoreOptions {
-  /** Whose keys hold afterwards. Keys that the cluster has lost come from the file. */
+  /** `file`: all keys come from the file. `cluster`: only those that the cluster has lost. */
   readonly keys: 'file' | 'cluster';
   readonly unreadable: 'accepted' | 'refused';
 }
@@ -103,7 +103,7 @@ export async function restore(context: Context, file: string, { keys, unreadable
       throw new CommandError(problem, fix);
     }
     const counts = countsOf(await project.containers());
-    // Who has a certificate of other authorities must not run on.
+    // Services with certificates of other authorities must not keep running.
     const services = keys === 'file' ? [] : ['apiserver', ...members];
     await progress.step(keys === 'file' ? 'services stopped' : 'API servers and etcd stopped', async (note) => {
       await project.compose(['stop', ...services], (line) => note(line.trim()));

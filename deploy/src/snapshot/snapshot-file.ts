@@ -1,6 +1,6 @@
 import { CommandError } from '../machine/command-error.ts';
 
-/** What a snapshot says of itself: `snapshot.json` in its file. */
+/** `snapshot.json` of a snapshot: where it comes from and what it contains. */
 export interface SnapshotFacts {
   readonly format: 1;
   readonly clusterId: string;

@@ -58,7 +58,7 @@ export function liveChannel(
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** Reports the connections of the credentials that it wraps. It equals no other credentials, so that no other client shares its connections. */
+/** Reports the connections of the wrapped credentials. Equals no other credentials, so that no other client shares its connections. */
 class HeardCredentials extends ChannelCredentials {
   readonly #inner: ChannelCredentials;
   readonly #onConnected: (socket: Socket) => void;

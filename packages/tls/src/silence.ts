@@ -7,7 +7,7 @@ export interface Heard {
   destroy(): unknown;
 }
 
-/** A peer is silent when so many looks in a row find no new byte. With the look before, which still found some, they take the whole limit. */
+/** A peer is silent when this many looks in a row find no new byte. With the look before, which found some, they take the whole limit. */
 const LOOKS = 8;
 
 /**

@@ -28,7 +28,7 @@ const MAX_STEPS = 4000;
 
 type Container = unknown[] | Record<string, unknown>;
 
-/** The operations of a decoded patch. As in Kubernetes' library, fields that an operation does not use may have any type. Throws PatchConflict. */
+/** The operations of a decoded patch. As in Kubernetes, fields that an operation does not use may have any type. Throws PatchConflict. */
 export function readOperations(patch: readonly Parsed[]): readonly JsonPatchOperation[] {
   return patch.map((item) => {
     if (!isPlainObject(item)) throw new PatchConflict('Unexpected kind: unknown');

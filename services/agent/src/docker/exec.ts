@@ -14,7 +14,7 @@ import { killTree } from './kill-tree.ts';
 const MAX_OUTPUT_BYTES = 10 * 1024;
 /** The interval of asking the engine for the end of a command whose output has ended: the first, and the longest. */
 const END_POLL_MS = { first: 10, most: 1000 };
-/** How long to wait until an abandoned command begins, by the engine's answer to its start. If it has not begun by then, it never will. */
+/** How long to wait for an abandoned command to begin. `yes`: the engine has accepted its start; `perhaps`: that is unknown. */
 const BEGIN_MS = { perhaps: 10_000, yes: 120_000 };
 /** How often to try to kill a command that cannot be killed, or about which the engine gives no answer. */
 const MAX_FAILURES = 10;

@@ -4,7 +4,8 @@ import { type FileHandle, open, opendir } from 'node:fs/promises';
 /** Linux's O_PATH: the descriptor names the file without opening it. So a FIFO does not block, and a device has no side effects. */
 export const NAME_ONLY = 0o10000000 | constants.O_NOFOLLOW;
 const FOLDER = NAME_ONLY | constants.O_DIRECTORY;
-/** What a walk may hold, because a pod must not use up the agent's descriptors and memory. */
+
+/** Limits of a walk, because a pod must not use up the agent's descriptors and memory. */
 export interface WalkLimits {
   /** Folders on the path that stay open. A deeper one is found again by `..`. */
   readonly open: number;
@@ -16,13 +17,13 @@ const LIMITS: WalkLimits = { open: 128, waiting: 65_536 };
 /** Entries that one call to the kernel returns. */
 const LISTED_AT_ONCE = 256;
 
-/** What a walk does with what it finds. Paths are bytes, because names need not be UTF-8, and valid until the next call. */
+/** Called for the entries that a walk finds. Paths are bytes, because names need not be UTF-8. They are valid until the next call. */
 export interface TreeVisitor {
-  /** Anything but a folder. The pod may have replaced it by anything since. */
+  /** For an entry that is no folder. The pod may have replaced it since. */
   readonly file: (path: Buffer) => Promise<void>;
-  /** An open folder below the root, before what is in it. */
+  /** For an open folder below the root, before its content. */
   readonly folder: (folder: OpenFolder, stats: Stats) => Promise<'enter' | 'skip'>;
-  /** An entered folder, after what is in it. */
+  /** For an entered folder, after its content. */
   readonly left?: (folder: OpenFolder) => Promise<void>;
 }
 
@@ -32,8 +33,8 @@ export interface OpenFolder {
 }
 
 /**
- * Visits what is in an open folder, at any depth, until `until` is aborted. Pods may change the content meanwhile: links are not followed,
- * and what is removed is skipped. Its memory is limited, except that a level of nested folders costs its name and 40 bytes: a fraction of
+ * Visits the content of an open folder, at any depth, until `until` is aborted. Pods may change it meanwhile: links are not followed, and
+ * removed entries are skipped. Its memory is limited, except that a level of nested folders costs its name and 40 bytes: a fraction of
  * what the level costs on the disk.
  */
 export async function walkTree(

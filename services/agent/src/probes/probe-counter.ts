@@ -39,8 +39,7 @@ export interface ProbeFindings extends ProbeJudgement {
 }
 
 /**
- * The counts with which the probes of a container begin of which something is known: a former agent has reported it. What had passed has
- * passed (KEP-4781).
+ * The first counts for the probes of a container that a former agent has reported: probes that had passed count as passed (KEP-4781).
  */
 export function knownCounts({ started, ready }: ProbeJudgement): Record<ProbeKind, ProbeCount> {
   const passed: ProbeCount = { result: 'passing', streak: 1, last: 'success' };

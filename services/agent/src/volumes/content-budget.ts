@@ -24,7 +24,7 @@ export class ContentBudget {
     this.#reserve = reserve;
   }
 
-  /** What the counted files take. */
+  /** The space of the counted files. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -85,7 +85,7 @@ export class PodVolumes {
     this.#claimed = new ClaimedPlaces(options.persistent, options.mounts.network);
   }
 
-  /** Removes leftovers of an earlier process of this agent, mounts the tmpfs for Secrets, and counts what is in it. Call it before `sync`. */
+  /** Removes leftovers of an earlier process of this agent, mounts the tmpfs for Secrets, and counts its files. Call it before `sync`. */
   async prepare(): Promise<void> {
     const { mounts } = this.#options;
     await mounts.detach(this.#bindsFolder());
@@ -125,7 +125,7 @@ export class PodVolumes {
         await type.sync(volume, { folder, clock, hostFiles, mountMemory, mountNfs }, context, signal);
         inMemory = Math.max(inMemory, memory.bytes);
       } catch (error) {
-        // Nothing of this volume was written, and its older files stay.
+        // Nothing of this volume was written. Its older files stay.
         this.#secrets.settle(uid, inMemory);
         signal.throwIfAborted();
         const isDevice = isAgentError(error, 'FailedMapVolume');

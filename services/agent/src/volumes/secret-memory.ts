@@ -6,9 +6,9 @@ const MIB = 2 ** 20;
 const MEMORY_SHARE = 32;
 const MIN_BYTES = 64 * MIB;
 const MAX_BYTES = 512 * MIB;
-/** Half of it is kept for pods that need little: each of them may have this part. */
+/** Half of the tmpfs is reserved for pods that need at most this part of the whole. */
 const SMALL_PART = 2 * MAX_PODS;
-/** All others share this part. Another one is for their updates, in which files exist twice. */
+/** The other pods share this part. Another part of the same size is for updates, in which files exist twice. */
 const LARGE_PART = 4;
 
 /**
@@ -41,12 +41,12 @@ export class SecretMemory {
     this.#held.set(podUid, bytes);
   }
 
-  /** What a pod has. */
+  /** The bytes that a pod has. */
   of(podUid: string): number {
     return this.#held.get(podUid) ?? 0;
   }
 
-  /** Sets what a pod has. */
+  /** Sets the bytes that a pod has. */
   settle(podUid: string, bytes: number): void {
     if (bytes > 0) this.#held.set(podUid, bytes);
     else this.#held.delete(podUid);

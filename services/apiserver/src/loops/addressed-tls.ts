@@ -10,9 +10,9 @@ const LOOK_EVERY_MS = 3_600_000;
 const RETRY = { initialMs: 1000, maxMs: 60_000 };
 
 /**
- * The TLS material of one API server. All of them share a folder, whose certificate cannot name the address of each: containers get new ones.
- * So each requests a certificate with its own address, the one that `default/kubernetes` publishes, and keeps it in memory. Until it is
- * signed, the server uses that of the folder.
+ * The TLS material of one API server. All API servers share a folder. Its certificate cannot contain their addresses, because new containers
+ * get new ones. So each server requests a certificate with its own address, which `default/kubernetes` publishes, and keeps it in memory.
+ * Until that is signed, the server uses the certificate of the folder.
  */
 export class AddressedTls implements TlsSource, Disposable {
   readonly #folder: TlsSource;

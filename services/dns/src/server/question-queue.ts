@@ -1,6 +1,7 @@
 /**
- * What is answered in one turn of the event loop at most: so many questions, and one more after so many bytes of answers. A turn reads 32
- * packets (libuv), so that a flood fills the share of its own address, and not the kernel's buffer, where it would displace other packets.
+ * The limits of one turn of the event loop. It answers at most this many questions, and stops after an answer that exceeds the bytes. A turn
+ * reads 32 packets (libuv), more than it answers. So a flood fills the share of its own address, and not the kernel's buffer, where it would
+ * displace other packets.
  */
 const TURN = { questions: 16, bytes: 2 ** 16 };
 /** The maximum numbers of waiting questions, in total and per address, that let a further one over UDP wait. */

@@ -68,7 +68,7 @@ export interface RecordSet<Data extends { readonly type: string } = RecordData> 
   readonly type: Data['type'];
   /** The number of records with which the set may begin. */
   readonly beginnings: number;
-  /** The records in order from one of the beginnings. Made one by one, because an answer may have room for few of many. */
+  /** The records in order from one of the beginnings. They are made one by one, because an answer may have room for only a few. */
   from(beginning: number): Iterable<Data>;
 }
 
@@ -112,7 +112,7 @@ export function addressSet(addresses: readonly string[]): RecordSet | undefined 
   return { type: 'A', beginnings: addresses.length, from };
 }
 
-/** The records of candidates; undefined if there is none. `toRecords` is called when they are needed. */
+/** The set of records that `toRecords` makes of candidates; undefined if there are none. It is called when the records are needed. */
 export function candidateSet<T>(
   type: RecordData['type'],
   candidates: () => Iterable<T>,

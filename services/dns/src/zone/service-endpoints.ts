@@ -113,7 +113,7 @@ export class CountedValues {
     known.count -= 1;
     if (known.count > 0) return;
     this.#known.delete(value);
-    // The last value takes the place.
+    // The last value moves to the free place.
     const last = this.#values.pop();
     const moved = last === undefined ? undefined : this.#known.get(last);
     if (last === undefined || moved === undefined) return;

@@ -88,7 +88,7 @@ function portSet(state: ClusterState, named: NamedService, labels: string): Reco
 
 const sameAs = ({ port, target }: ServedPort) => `${port} ${target}`;
 
-/** More than half of the total weight in ports do not change their weight: they are not counted. */
+/** The weight of each port. The count stops at half of the total weight: with more ports, each has the weight 1. */
 function weightOf(ports: Iterable<ServedPort>): number {
   let count = 0;
   for (const _ of different(ports, sameAs)) if (++count > TOTAL_WEIGHT / 2) break;

@@ -15,7 +15,7 @@ const DECODERS = {
   br: createBrotliDecompress,
 } as const;
 
-/** A page whose beginning may have been read. */
+/** A page; some of it may have been read. */
 export type Page =
   /** The decompressed page. */
   | { readonly plain: Readable; readonly parts?: undefined }

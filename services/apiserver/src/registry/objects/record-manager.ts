@@ -34,8 +34,9 @@ class ConversionMissing extends Error {
 type ConvertedObjects = ReadonlyMap<string, KubeObject>;
 
 /**
- * The result of `work` on the managed fields of a resource, which must be pure. Managed fields of other versions are converted and compared
- * in these. If a webhook converts, `work` is done again after each conversion that it lacks. Rejects with StatusError if a conversion fails.
+ * The result of `work` on the managed fields of a resource. Managed fields of other versions are converted and compared in these versions. If
+ * a webhook converts, `work` is called again after each conversion that it lacked, so it must be pure. Rejects with StatusError if a conversion
+ * fails.
  */
 export async function onManagedFields<T>(
   definition: ResourceDefinition,
@@ -63,7 +64,7 @@ function otherVersion(
   const other = findVersion(definition, apiVersion);
   if (other === undefined || storedAs(other) !== storedAs(definition)) return undefined;
   const { schema, sibling, storage } = definition;
-  // Without conversion, a field has the same name in all versions. Those that the other version does not have must stay.
+  // Without conversion, a field has the same name in all versions. Fields that the other version does not have must stay.
   if (sibling !== undefined && storage?.remote === undefined) return { schema, to: same, from: same };
   return {
     schema: other.schema,

@@ -17,7 +17,7 @@ import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.t
 /** Limits for waiting until the cache has reached the version that the client has read: milliseconds, and revisions. */
 const CATCH_UP_MS = 100;
 const MAX_AHEAD = 10_000;
-/** A step of a write that takes longer is followed by a turn of other work. */
+/** After a step of a write that takes longer, other work gets a turn. */
 const STEP_MS = 10;
 
 /** The result of a write. */
