@@ -20,6 +20,19 @@ export async function getStream(docker: Docker, get: Get): Promise<Readable> {
   return (await dial(docker, get, 'stream')) as Readable;
 }
 
+/**
+ * Creates a container. Left to itself, the client library repeats all options in the URL, and the engine refuses URLs of 1 MiB
+ * (DefaultMaxHeaderBytes of Go's net/http); the variables of a container may be larger.
+ */
+export function createContainer(
+  docker: Docker,
+  { name, ...body }: Docker.ContainerCreateOptions,
+  abortSignal: AbortSignal,
+): Promise<Docker.Container> {
+  const options = { _query: name === undefined ? {} : { name }, _body: body, abortSignal };
+  return docker.createContainer(options);
+}
+
 function dial(docker: Docker, { path, query = {}, abort }: Get, body: 'whole' | 'stream'): Promise<unknown> {
   const request = {
     path: `${path}?`,

@@ -2,6 +2,7 @@ import type { ContainerRuntime, PauseRuntime } from '../runtime/containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import { containerOptions } from './options/container-options.ts';
 import { resourceUpdate } from './options/resources.ts';
+import { createContainer } from './dial.ts';
 import { fromDocker, idempotent, describeDockerError } from './docker-error.ts';
 import { type EngineCalls, REQUEST_MS } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
@@ -20,7 +21,7 @@ export function dockerContainers(
       try {
         const options = containerOptions(spec, privilege());
         const { id } = await calls.change(signal, (docker, abortSignal) =>
-          docker.createContainer({ ...options, abortSignal }),
+          createContainer(docker, options, abortSignal),
         );
         containers.came({ id, labels: options.Labels ?? {} });
         return id;

@@ -2,7 +2,7 @@ import type Docker from 'dockerode';
 import { DeadlineError } from '@gantry/base';
 import { LABEL, type Owner } from '../runtime/labels.ts';
 import type { EngineInfo, EnginePrivilege, EngineRuntime } from '../runtime/engine.ts';
-import { getJson } from './dial.ts';
+import { createContainer, getJson } from './dial.ts';
 import { describeDockerError, fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { withoutLabels } from './options/identity.ts';
@@ -90,7 +90,7 @@ async function probe(calls: EngineCalls, image: string, owner: Owner, signal: Ab
         path: `/images/${image}/json`,
         abort: abortSignal,
       })) as Docker.ImageInspectInfo;
-      return docker.createContainer({
+      const options = {
         Image: image,
         Labels: {
           ...withoutLabels(Object.keys(config.Labels ?? {})),
@@ -99,8 +99,8 @@ async function probe(calls: EngineCalls, image: string, owner: Owner, signal: Ab
           [LABEL.containerName]: 'probe',
         },
         HostConfig: { NetworkMode: 'none', OomScoreAdj: -999, CapAdd: ['SYS_RESOURCE'], RestartPolicy: { Name: 'no' } },
-        abortSignal,
-      });
+      };
+      return createContainer(docker, options, abortSignal);
     });
   } catch (error) {
     // Newer engines already refuse the creation.

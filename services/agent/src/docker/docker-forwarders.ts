@@ -1,5 +1,6 @@
 import type { ForwarderRuntime, ForwardedPort, ForwarderSpec } from '../runtime/forwarders.ts';
 import { LABEL } from '../runtime/labels.ts';
+import { createContainer } from './dial.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type Docker from 'dockerode';
@@ -40,7 +41,7 @@ export function dockerForwarders(calls: EngineCalls): ForwarderRuntime {
     startForwarder: async (spec, signal) => {
       try {
         const { id } = await calls.change(signal, (docker, abortSignal) =>
-          docker.createContainer({ ...forwarderOptions(spec), abortSignal }),
+          createContainer(docker, forwarderOptions(spec), abortSignal),
         );
         try {
           await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));

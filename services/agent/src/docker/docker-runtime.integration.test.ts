@@ -341,6 +341,23 @@ it('a container that the kernel kills for its memory is found so, in whichever o
   });
 });
 
+it('starts a program with almost as many variables as the kernel takes', async () => {
+  await using test = await dockerUnderTest('/sys/fs/cgroup');
+  const { cluster, runtime } = test;
+  const { signal } = new AbortController();
+  const owner = { cluster, node: 'node-a' };
+  const image = test.sandboxImage;
+  const sandboxId = await runtime.sandboxes.createSandbox(plainSandbox({ owner, pod: POD, image }), signal);
+  const env = Array.from({ length: 18 }, (_, i) => ({ name: `A${i}`, value: '"'.repeat(100_000) }));
+  const spec = plainContainer({ owner, pod: POD, sandboxId, image: test.image, env, command: ['sh', '-c', 'exit 7'] });
+  const id = await runtime.containers.createContainer(spec, signal);
+  await runtime.containers.startContainer(id, signal);
+  await test.eventually(async () => {
+    const [pod] = await runtime.observer.listPods({ cluster }, signal);
+    return pod?.containers[0]?.exitCode === 7;
+  });
+});
+
 it.each(['none', 'tty'] as const)(
   'a long line of a log has one time, and counts as one (terminal: %s)',
   async (terminal) => {

@@ -1,6 +1,7 @@
 import { AgentError } from '../runtime/agent-error.ts';
 import type { SandboxRuntime, SandboxSpec } from '../runtime/sandboxes.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
+import { createContainer } from './dial.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { PodBridge } from './pod-bridge.ts';
@@ -44,7 +45,7 @@ export function dockerSandboxes(
         if (spec.resources !== undefined) await groups.updatePodGroup(pod, spec.resources);
         const options = sandboxOptions(spec, bridge);
         const { id } = await calls.change(signal, (docker, abortSignal) =>
-          docker.createContainer({ ...options, abortSignal }),
+          createContainer(docker, options, abortSignal),
         );
         containers.came({ id, labels: options.Labels ?? {} });
         try {

@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
-import { getJson } from './dial.ts';
+import { createContainer, getJson } from './dial.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 
@@ -47,9 +47,7 @@ export async function createNamed(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const { id } = await calls.change(signal, (docker, abortSignal) =>
-      docker.createContainer({ ...options, abortSignal }),
-    );
+    const { id } = await calls.change(signal, (docker, abortSignal) => createContainer(docker, options, abortSignal));
     return id;
   } catch (error) {
     const failure = fromDocker(error, 'CreateContainerError');
