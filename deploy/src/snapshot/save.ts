@@ -84,7 +84,11 @@ async function saveFrom(context: Context, member: string, folder: string, note: 
   };
   await clean();
   try {
-    await inContainer(context, [`${clusterId}_${member}:/from:ro`, `${volume}:/to`], 'cp -a /from/. /to/');
+    const copy = 'if test -s /from/member/snap/db; then cp -a /from/. /to/; else echo none; fi';
+    if ((await inContainer(context, [`${clusterId}_${member}:/from:ro`, `${volume}:/to`], copy)) !== '') {
+      const others = members.filter((other) => other !== member);
+      throw new CommandError(`${member} has no data`, `save what another member has: ${others.join(', ')}`);
+    }
     const variables = Object.entries({ ...environments[member], ETCD_FORCE_NEW_CLUSTER: 'true' });
     await mustRun(shell, 'docker', [
       ...['run', '-d', '--name', name, '--user', `${ETCD_UID}:${ETCD_UID}`],
