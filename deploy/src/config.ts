@@ -1,5 +1,7 @@
-import { dirname, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { variablesIn } from './settings/settings-file.ts';
 
 /** Paths and overlays of a command. */
 export interface CommandConfig {
@@ -13,13 +15,19 @@ export interface CommandConfig {
   readonly overlays: readonly string[];
 }
 
-/** Reads GANTRY_HOME and GANTRY_OVERLAYS. */
+/** Reads GANTRY_HOME and GANTRY_OVERLAYS. Overlays that are not given are those of the last `up`; an empty value means none. */
 export function readCommandConfig(environment: Readonly<Record<string, string | undefined>>): CommandConfig {
   const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
   const own = resolve(root, '.gantry');
   const home = resolve(environment['GANTRY_HOME'] ?? own);
-  const overlays = (environment['GANTRY_OVERLAYS'] ?? '').split(',').filter((name) => name !== '');
+  const overlays = (environment['GANTRY_OVERLAYS'] ?? storedOverlays(home)).split(',').filter((name) => name !== '');
   return Object.freeze({ root, home, homeKind: home === own ? 'checkout' : 'elsewhere', overlays });
+}
+
+function storedOverlays(home: string): string {
+  const file = join(home, 'env');
+  if (!existsSync(file)) return '';
+  return variablesIn(readFileSync(file, 'utf8'))['GANTRY_OVERLAYS'] ?? '';
 }
 
 /** The folder in which the user ran the command. npm runs it in the checkout. */

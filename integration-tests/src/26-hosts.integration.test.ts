@@ -113,7 +113,7 @@ afterAll(async () => {
     await cluster.kubectl(['delete', 'node', host.node, '--ignore-not-found']);
     await rm(host.home, { recursive: true, force: true });
   }
-  await cluster.up({ GANTRY_HOST_ADDRESS: '' });
+  await cluster.up({ GANTRY_OVERLAYS: OVERLAYS.join(','), GANTRY_HOST_ADDRESS: '' });
 }, 600_000);
 
 /** One on each host, with a Service each. */

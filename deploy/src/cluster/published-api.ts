@@ -5,8 +5,8 @@ import type { ServiceContainer } from './compose.ts';
 const GATEWAY = 'agent-gateway';
 
 /**
- * CommandError where other machines do not reach the API of the cluster with these containers: settings keep the address of the host,
- * overlays are those of the last `up` alone.
+ * CommandError where other machines do not reach the API of the cluster with these containers: the cluster may have an address of the
+ * host without the overlay.
  */
 export function requirePublishedApi(containers: readonly ServiceContainer[], hostAddress: string): void {
   const states = containers.filter(({ service }) => service === GATEWAY).map(({ state }) => state);

@@ -73,9 +73,10 @@ await runCommand(async () => {
     note('all there');
   });
   const images = await progress.step('service image', (note) => ensureServiceImages(config, shell, note));
+  // Refuses overlays that do not exist, before they are saved.
+  const project = openProject(config, settings.clusterId, shell);
   storeSettings(config, settings, images, engineRoot);
 
-  const project = openProject(config, settings.clusterId, shell);
   const before = await project.containers();
   const balancers = await runningBalancers(shell, settings.clusterId);
   const counts = countsOf(before);

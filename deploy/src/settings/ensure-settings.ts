@@ -73,8 +73,8 @@ async function removeNetwork({ name, subnets }: Network, shell: Shell): Promise<
 }
 
 /**
- * Writes the settings for Compose, with the engine's root folder on its host, and links them as `.env` for plain `docker compose` in the
- * checkout. Variables that the user has added stay.
+ * Writes the settings and overlays for Compose, with the engine's root folder on its host, and links them as `.env` for plain
+ * `docker compose` in the checkout. Other variables that the user has added stay.
  */
 export function storeSettings(
   config: CommandConfig,
@@ -90,6 +90,8 @@ export function storeSettings(
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,
+    GANTRY_OVERLAYS: config.overlays.join(','),
+    COMPOSE_FILE: ['docker-compose.yml', ...config.overlays.map((name) => `deploy/compose/${name}.yml`)].join(':'),
   });
   if (before !== text) writeFileSync(file, text);
   const link = join(config.root, '.env');
