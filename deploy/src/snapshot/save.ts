@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorMessage, formatTime, systemClock } from '@gantry/base';
-import { settingsFileOf } from '../cluster/compose.ts';
+import { type Project, settingsFileOf } from '../cluster/compose.ts';
 import { untilSucceeds } from '../cluster/wait-until.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun } from '../machine/shell.ts';
@@ -21,7 +21,7 @@ export async function save(context: Context, file: string, keys: SnapshotFacts['
   try {
     const revision = await progress.step('state', async (note) => {
       if (from === undefined) {
-        await fromAnyMember(context, (member) =>
+        await fromAnyMember(context.project, etcd.layout.members, (member) =>
           etcd.ctl([member], ['snapshot', 'save', '/snapshot/etcd.db'], [`${folder}:/snapshot`]),
         );
       } else await saveFrom(context, from, folder, note);
@@ -106,12 +106,19 @@ async function saveFrom(context: Context, member: string, folder: string, note: 
   context.progress.line(`    writes that ${member} had not received are not in it`);
 }
 
-/** Tries one member after the other. */
-async function fromAnyMember<T>({ etcd }: Context, ask: (member: string) => Promise<T>): Promise<T> {
+/** Tries one member after the other. Those that do not run are not asked: `etcdctl` waits a minute for each. */
+export async function fromAnyMember<T>(
+  project: Pick<Project, 'containers'>,
+  members: readonly string[],
+  ask: (member: string) => Promise<T>,
+): Promise<T> {
+  const containers = await project.containers();
   const failures: string[] = [];
-  for (const member of etcd.layout.members) {
+  for (const member of members) {
+    const state = containers.find(({ service }) => service === member)?.state ?? 'without a container';
     try {
-      return await ask(member);
+      if (state === 'running') return await ask(member);
+      failures.push(`${member}: it is ${state}`);
     } catch (error) {
       failures.push(`${member}: ${errorMessage(error)}`);
     }
