@@ -21,6 +21,8 @@ export interface Forwarding {
   readonly prefix: string;
   /** Links of HTML pages are rewritten to go through the prefix, in these turns. Without them pages are not changed. */
   readonly turns?: Turns;
+  /** Takes a place in memory for a compressed page. Without one the page is not changed. */
+  readonly placeForPage?: () => Disposable | undefined;
   /** Headers that replace those of the client. The value undefined removes a header. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** 'refused' turns redirects of the backend into 502. */
@@ -185,7 +187,10 @@ async function answer(exchange: Exchange, forwarding: Forwarding, response: Inco
   if (typeof headers['location'] === 'string') headers['location'] = rewriteLink(headers['location'], place);
   const isPage =
     headers['location'] === undefined && /^text\/html\s*(;|$)/.test(response.headers['content-type'] ?? '');
-  const page = turns !== undefined && isPage && prefix !== '' && method !== 'HEAD' ? await read(response) : undefined;
+  const isOpened = turns !== undefined && isPage && prefix !== '' && method !== 'HEAD';
+  const isCompressed = (response.headers['content-encoding'] ?? '') !== '';
+  using held = isOpened && isCompressed ? forwarding.placeForPage?.() : undefined;
+  const page = isOpened && (!isCompressed || held !== undefined) ? await read(response) : undefined;
   res.statusCode = statusCode >= 100 && statusCode < 1000 ? statusCode : 502;
   if (page?.plain !== undefined) {
     delete headers['content-encoding'];

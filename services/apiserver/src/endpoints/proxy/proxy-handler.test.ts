@@ -238,6 +238,23 @@ describe('a proxy', () => {
     expect(reply.bytes.equals(page)).toBe(true);
   });
 
+  it('keeps a limited number of compressed pages of a user in memory, and passes further ones on unchanged', async () => {
+    const root = `${NAMESPACE}/pods/p/proxy`;
+    const page = gzipSync('<a href="/x">');
+    const slow: ServerResponse[] = [];
+    answer = (req, res) => {
+      res.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' });
+      if (req.url === '/page') res.end(page);
+      else if (slow.push(res) > 0) res.write(page.subarray(0, 1));
+    };
+    const isRewritten = async () => (await ask('GET', `${root}/page`)).headers['content-encoding'] === undefined;
+    const waiting = Array.from({ length: 32 }, () => ask('GET', `${root}/slow`));
+    while (await isRewritten());
+    for (const res of slow) res.end(page.subarray(1));
+    for (const reply of await Promise.all(waiting)) expect(reply.text).toBe(`<a href="${root}/x">`);
+    while (!(await isRewritten()));
+  });
+
   it('says why a compressed page cannot be read', async () => {
     answer = (_req, res) => res.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' }).end('<p>');
     const reply = await ask('GET', `${NAMESPACE}/pods/p/proxy/page`);

@@ -7,6 +7,7 @@ import {
   requestContext,
   streamOptions,
 } from '../../registry/index.ts';
+import { Places } from '@gantry/service';
 import type { Turns } from '../../turns.ts';
 import { encodePath, type Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
@@ -26,7 +27,11 @@ interface ProxyOptions extends BackendOptions {
   readonly turns: Turns;
 }
 
+/** How many compressed pages of 1 MiB may be in memory: in total and per user. Links of further ones are not rewritten. */
+const COMPRESSED_PAGES = { max: 128, maxOfAddress: 32 };
+
 export function createProxyHandler(options: ProxyOptions): ProxyHandler {
+  const places = new Places(COMPRESSED_PAGES);
   return async (exchange, route) => {
     const { method, query } = exchange;
     const { definition, namespace, name } = route;
@@ -50,7 +55,8 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
     const prefix = exchange.path.endsWith(path) ? exchange.path.slice(0, exchange.path.length - path.length) : '';
     try {
       const target = `${encodePath(path === '' ? '/' : path)}${search}`;
-      await forward(exchange, { backend, target, prefix, turns: options.turns, headers: {} });
+      const placeForPage = () => places.take(context.user.name);
+      await forward(exchange, { backend, target, prefix, turns: options.turns, placeForPage, headers: {} });
     } catch (error) {
       if (error instanceof UnreachableError) throw StatusError.unavailable(error.message);
       throw error;
