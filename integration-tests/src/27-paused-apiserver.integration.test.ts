@@ -110,17 +110,21 @@ test('API servers that are marked down together keep their connections and get n
 test('the connections of an API server that is down and sends nothing end while another one is up', {
   timeout: 300_000,
 }, async () => {
-  const agents = await openKept();
-  const [paused, ...others] = await cluster.containers('apiserver');
-  const before = await now();
-  await freeze(paused?.id ?? '');
-  // None hangs.
-  const answered = await Promise.all(agents.map((agent) => answers(agent)));
-  expect(answered).toContain(true);
-  expect(answered).toContain(false);
-  expect(await logged(before)).toMatch(DOWN);
-  expect(others).not.toEqual([]);
-  await cluster.docker(['unpause', paused?.id ?? '']);
-  for (const agent of agents) agent.destroy();
-  await eventually('it is up again', 60_000, async () => (await logged(before)).includes(' is UP, reason'));
+  let ended = 0;
+  // Which server has which connection is the load balancer's choice: the first one may have none.
+  for (const { id } of await cluster.containers('apiserver')) {
+    if (ended > 0) break;
+    const agents = await openKept();
+    const before = await now();
+    await freeze(id);
+    // None hangs.
+    ended = (await Promise.all(agents.map((agent) => answers(agent)))).filter((isAnswered) => !isAnswered).length;
+    const log = await logged(before);
+    await cluster.docker(['unpause', id]);
+    for (const agent of agents) agent.destroy();
+    if (ended === 0) continue;
+    expect(log).toMatch(DOWN);
+    await eventually('it is up again', 60_000, async () => (await logged(before)).includes(' is UP, reason'));
+  }
+  expect(ended).toBeGreaterThan(0);
 });
