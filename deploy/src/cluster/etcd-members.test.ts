@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { checkReplacement, type Member, parseMembers } from './etcd-members.ts';
+import { checkReplacement, failingMembers, type Member, parseMembers } from './etcd-members.ts';
 
 test('members are read with their ids, also those that have not started', () => {
   const text = [
@@ -34,4 +34,27 @@ describe('a member', () => {
     expect(() => checkReplacement('a', [a, b, c, member('d', 'healthy', 'learner')])).toThrow('a cannot be replaced');
     expect(() => checkReplacement('a', [a])).toThrow('without it 0 of 1 members are healthy');
   });
+});
+
+test('a member ends at each start if it has restarted often and is not healthy', async () => {
+  const container = (service: string, health: string) => ({
+    name: `c-${service}`,
+    service,
+    state: 'running',
+    health,
+    image: '',
+  });
+  const containers = [
+    container('etcd-0', 'healthy'),
+    container('etcd-1', 'unhealthy'),
+    container('etcd-2', 'starting'),
+    container('apiserver', 'unhealthy'),
+  ];
+  const asked: string[] = [];
+  const run = async (_: string, args: readonly string[]) => {
+    asked.push(...args.slice(3));
+    return { code: 0, stdout: '7\n2\n3\n', stderr: '' };
+  };
+  expect(await failingMembers({ run }, containers)).toEqual(['etcd-2']);
+  expect(asked).toEqual(['c-etcd-0', 'c-etcd-1', 'c-etcd-2']);
 });

@@ -1,4 +1,6 @@
 import { CommandError } from '../machine/command-error.ts';
+import { mustRun, type Shell } from '../machine/shell.ts';
+import type { ServiceContainer } from './compose.ts';
 import type { EtcdTools } from './etcd-tools.ts';
 
 /** A member of etcd, and whether it serves requests. */
@@ -41,6 +43,24 @@ export async function healthyMembers(etcd: EtcdTools): Promise<ReadonlySet<strin
     }),
   );
   return new Set(healthy.flat());
+}
+
+/** A member that is not healthy after this many restarts counts as one that ends at each start. */
+const FAILING_RESTARTS = 3;
+
+/** Names of members whose containers end at each start. The others may hold the quorum, so that the API is ready without them. */
+export async function failingMembers(
+  shell: Shell,
+  containers: readonly ServiceContainer[],
+): Promise<readonly string[]> {
+  const members = containers.filter(({ service }) => service.startsWith('etcd-'));
+  if (members.length === 0) return [];
+  const names = members.map(({ name }) => name);
+  const text = await mustRun(shell, 'docker', ['inspect', '-f', '{{.RestartCount}}', ...names]);
+  const restarts = text.trim().split('\n').map(Number);
+  return members
+    .filter(({ health }, index) => health !== 'healthy' && (restarts[index] ?? 0) >= FAILING_RESTARTS)
+    .map(({ service }) => service);
 }
 
 /** The problem of a member whose container ends at each start, and what to do. */

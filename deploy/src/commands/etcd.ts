@@ -1,15 +1,13 @@
 /** `npm run etcd -- status | replace MEMBER | defragment | disarm`: what an operator does with the members of etcd. */
 import { parseArgs } from 'node:util';
 import { systemClock } from '@gantry/base';
-import { createVolume, openProject, type Project } from '../cluster/compose.ts';
+import { createVolume } from '../cluster/compose.ts';
 import { checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
-import { createEtcdTools, type EtcdTools, readEtcdLayout } from '../cluster/etcd-tools.ts';
+import type { EtcdTools } from '../cluster/etcd-tools.ts';
+import { type OpenCluster, openCluster } from '../cluster/open-cluster.ts';
 import { untilSucceeds } from '../cluster/wait-until.ts';
-import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
-import { createProgress, type Progress } from '../machine/progress.ts';
-import { createShell, mustRun, type Shell } from '../machine/shell.ts';
-import { mustReadSettings } from '../settings/ensure-settings.ts';
+import { mustRun, type Shell } from '../machine/shell.ts';
 import { runCommand } from './run-command.ts';
 
 const clock = systemClock;
@@ -18,18 +16,10 @@ const LIMIT_MS = 600_000;
 const POLL_MS = 500;
 const USAGE = 'npm run etcd -- status | replace MEMBER | defragment | disarm';
 
-interface Context {
-  readonly clusterId: string;
-  readonly project: Project;
-  readonly shell: Shell;
-  readonly etcd: EtcdTools;
-  readonly progress: Progress;
-}
-
 await runCommand(async () => {
   const { positionals } = parseArgs({ allowPositionals: true });
   const [verb = '', name, ...rest] = positionals;
-  const commands: Readonly<Record<string, (context: Context, name: string) => Promise<void>>> = {
+  const commands: Readonly<Record<string, (cluster: OpenCluster, name: string) => Promise<void>>> = {
     status: showStatus,
     replace,
     defragment,
@@ -39,18 +29,9 @@ await runCommand(async () => {
   if (run === undefined || rest.length > 0 || (name !== undefined) !== (verb === 'replace')) {
     throw new CommandError('a command is needed, and a member for `replace`', USAGE);
   }
-  await run(await openContext(), name ?? '');
+  await run(await openCluster(), name ?? '');
   return 0;
 });
-
-async function openContext(): Promise<Context> {
-  const config = readCommandConfig(inheritedEnvironment());
-  const shell = createShell(config.root, inheritedEnvironment());
-  const { clusterId } = mustReadSettings(config);
-  const project = openProject(config, clusterId, shell);
-  const etcd = createEtcdTools(shell, clusterId, readEtcdLayout(await project.compose(['config', '--format', 'json'])));
-  return { clusterId, project, shell, etcd, progress: createProgress(clock, (text) => process.stdout.write(text)) };
-}
 
 /** The members, as a healthy one knows them. */
 async function membersOf(etcd: EtcdTools): Promise<readonly Member[]> {
@@ -64,7 +45,7 @@ async function membersOf(etcd: EtcdTools): Promise<readonly Member[]> {
   return parseMembers(await etcd.ctl([...healthy], ['member', 'list', '-w', 'simple']), healthy);
 }
 
-async function showStatus({ etcd, progress }: Context): Promise<void> {
+async function showStatus({ etcd, progress }: OpenCluster): Promise<void> {
   const members = await membersOf(etcd);
   const healthy = members.filter(({ state }) => state === 'healthy').map(({ name }) => name);
   progress.line(await etcd.ctl(healthy, ['endpoint', 'status', '-w', 'table']));
@@ -80,8 +61,8 @@ async function showStatus({ etcd, progress }: Context): Promise<void> {
 }
 
 /** Removes a member with its data, and adds it again as a learner, which becomes a voter when it has all data. */
-async function replace(context: Context, name: string): Promise<void> {
-  const { clusterId, etcd, project, progress, shell } = context;
+async function replace(cluster: OpenCluster, name: string): Promise<void> {
+  const { clusterId, etcd, project, progress, shell } = cluster;
   if (!etcd.layout.members.includes(name)) {
     throw new CommandError(`there is no member ${name}`, `members: ${etcd.layout.members.join(', ')}`);
   }
@@ -94,7 +75,7 @@ async function replace(context: Context, name: string): Promise<void> {
     await project.compose(['rm', '-s', '-f', name]);
     await mustRun(shell, 'docker', ['rm', '-f', temporary]);
     if (old !== undefined) await etcd.ctl(others, ['member', 'remove', old.id]);
-    await emptyData(context, name);
+    await emptyData(cluster, name);
   });
   await progress.step(`${name} added as a learner`, async () => {
     await etcd.ctl(others, ['member', 'add', name, `--peer-urls=https://${name}:2380`, '--learner']);
@@ -103,6 +84,7 @@ async function replace(context: Context, name: string): Promise<void> {
     await project.compose(['run', '-d', '--no-deps', '--use-aliases', ...joining, name]);
   });
   await progress.step(`${name} has all data and votes`, async (note) => {
+    const whyInVain = () => whyEnded(shell, temporary);
     const wait = { clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS };
     const promote = async () => {
       const now = parseMembers(await etcd.ctl(others, ['member', 'list', '-w', 'simple']), new Set());
@@ -110,7 +92,7 @@ async function replace(context: Context, name: string): Promise<void> {
       if (added === undefined) throw new CommandError(`${name} is no member any more`);
       if (added.role === 'learner') await etcd.ctl(others, ['member', 'promote', added.id]);
     };
-    await untilSucceeds(wait, promote, note);
+    await untilSucceeds({ ...wait, whyInVain }, promote, note);
     await mustRun(shell, 'docker', ['stop', temporary]);
     await mustRun(shell, 'docker', ['rm', temporary]);
     await project.compose(['up', '-d', '--no-build', name], (line) => note(line.trim()));
@@ -122,15 +104,23 @@ async function replace(context: Context, name: string): Promise<void> {
   });
 }
 
+/** Why a container that should run has ended: its last line. Undefined while it runs. */
+async function whyEnded(shell: Shell, name: string): Promise<string | undefined> {
+  const state = (await mustRun(shell, 'docker', ['inspect', '-f', '{{.State.Status}}', name])).trim();
+  if (state === 'running') return undefined;
+  const { stdout, stderr } = await shell.run('docker', ['logs', '--tail', '1', name]);
+  return `${name} is ${state}: ${`${stdout}${stderr}`.trim()}`;
+}
+
 /** Makes a member's volume if it is lost, and empties it. The job of certificates gives it to etcd's user. */
-async function emptyData({ clusterId, shell, project }: Context, name: string): Promise<void> {
+async function emptyData({ clusterId, shell, project }: OpenCluster, name: string): Promise<void> {
   await createVolume(shell, clusterId, name);
   await project.runOnce('pki', ['find', `/data/${name}`, '-mindepth', '1', '-delete']);
   await project.runOnce('pki', []);
 }
 
 /** One member after the other: a member does not respond meanwhile. */
-async function defragment({ etcd, progress }: Context): Promise<void> {
+async function defragment({ etcd, progress }: OpenCluster): Promise<void> {
   const members = await membersOf(etcd);
   for (const { name, state } of members) {
     if (state === 'unhealthy') progress.line(`${name} does not serve requests: left out`);
@@ -138,7 +128,7 @@ async function defragment({ etcd, progress }: Context): Promise<void> {
   }
 }
 
-async function disarm({ etcd, progress }: Context): Promise<void> {
+async function disarm({ etcd, progress }: OpenCluster): Promise<void> {
   const healthy = (await membersOf(etcd)).filter(({ state }) => state === 'healthy').map(({ name }) => name);
   const before = (await etcd.ctl(healthy, ['alarm', 'list'])).trim();
   await etcd.ctl(healthy, ['alarm', 'disarm']);

@@ -4,12 +4,12 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '@gantry/base';
 import { settingsFileOf } from '../cluster/compose.ts';
+import { openCluster } from '../cluster/open-cluster.ts';
 import { inheritedEnvironment, invokedIn, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createProgress } from '../machine/progress.ts';
 import { createShell, mustRun } from '../machine/shell.ts';
 import { readSettings } from '../settings/ensure-settings.ts';
-import { openContext } from '../snapshot/context.ts';
 import { check, restore } from '../snapshot/restore.ts';
 import { save } from '../snapshot/save.ts';
 import { runCommand } from './run-command.ts';
@@ -32,14 +32,14 @@ await runCommand(async () => {
   const file = resolve(invokedIn(inheritedEnvironment()), name);
   switch (verb) {
     case 'save':
-      await save(await openContext(), file, values['without-keys'] ? 'left-out' : 'included', values.from);
+      await save(await openCluster(), file, values['without-keys'] ? 'left-out' : 'included', values.from);
       return 0;
     case 'check':
-      await check(await openContext(), file);
+      await check(await openCluster(), file);
       return 0;
     case 'restore': {
       const cluster = await ensureCluster(file);
-      await restore(await openContext(), file, {
+      await restore(await openCluster(), file, {
         keys: values.keys || cluster === 'new' ? 'file' : 'cluster',
         unreadable: values['unreadable-secrets'] ? 'accepted' : 'refused',
       });

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
 import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
-import { countsOf, openProject, type ServiceContainer } from '../cluster/compose.ts';
-import { restartingMember } from '../cluster/etcd-members.ts';
+import { countsOf, openProject } from '../cluster/compose.ts';
+import { failingMembers, restartingMember } from '../cluster/etcd-members.ts';
 import { loadConfiguration, runningBalancers } from '../cluster/load-balancers.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes, wantedNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
@@ -13,7 +13,7 @@ import { ensureServiceImages, removeReplacedImages } from '../cluster/service-im
 import { waitUntil } from '../cluster/wait-until.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress, type StepTime } from '../machine/progress.ts';
-import { createShell, mustRun, type Shell } from '../machine/shell.ts';
+import { createShell, mustRun } from '../machine/shell.ts';
 import { ensureSettings, storeSettings } from '../settings/ensure-settings.ts';
 import { readGivenSettings } from '../settings/given-settings.ts';
 import { serviceRanges } from '../settings/in-use.ts';
@@ -25,24 +25,6 @@ const POLL_MS = 100;
 /** For the API, for the nodes, and for the sample. */
 const LIMIT_MS = 600_000;
 const DEFAULT_AGENTS = 2;
-/** A member that is not healthy after this many restarts counts as one that ends at each start. */
-const FAILING_RESTARTS = 3;
-
-/** Members of etcd that end at each start. The others hold the quorum, so the API is ready without them. */
-async function failingMembers(
-  shell: Shell,
-  containers: readonly ServiceContainer[],
-): Promise<readonly ServiceContainer[]> {
-  const members = containers.filter(({ service }) => service.startsWith('etcd-'));
-  const failing = await Promise.all(
-    members.map(async (member) => {
-      const args = ['inspect', '-f', '{{.RestartCount}} {{.State.Health.Status}}', member.name];
-      const [restarts = '', health = ''] = (await mustRun(shell, 'docker', args)).trim().split(' ');
-      return Number(restarts) >= FAILING_RESTARTS && health !== 'healthy' ? [member] : [];
-    }),
-  );
-  return failing.flat();
-}
 
 await runCommand(async () => {
   const config = readCommandConfig(inheritedEnvironment());
@@ -112,8 +94,8 @@ await runCommand(async () => {
     note(`${outcome}, ${await waitUntil(options, look, note)}`);
   });
 
-  for (const { service } of await failingMembers(shell, await project.containers())) {
-    progress.line(`  ! ${restartingMember(service)}`);
+  for (const member of await failingMembers(shell, await project.containers())) {
+    progress.line(`  ! ${restartingMember(member)}`);
   }
   const totalMs = clock.monotonicMs() - startedAt;
   writeFileSync(join(config.home, 'up-times.json'), `${JSON.stringify({ totalMs, steps: times }, null, 2)}\n`);

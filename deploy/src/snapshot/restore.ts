@@ -3,25 +3,26 @@ import { errorMessage, systemClock } from '@gantry/base';
 import { openApi } from '../cluster/api.ts';
 import { countsOf, createVolume, settingsFileOf } from '../cluster/compose.ts';
 import { endFormerLeaders, type EtcdTools } from '../cluster/etcd-tools.ts';
+import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { lookAtApi } from '../cluster/readiness.ts';
 import { untilSucceeds, waitUntil } from '../cluster/wait-until.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun } from '../machine/shell.ts';
 import { ETCD_UID } from '../pki/roles.ts';
-import { type Context, inContainer, keyVolumes, LIMIT_MS, POLL_MS, presentSealingKeys } from './context.ts';
+import { inContainer, keyVolumes, LIMIT_MS, POLL_MS, presentSealingKeys } from './key-volumes.ts';
 import { parseSnapshotFacts, type SnapshotFacts, unreadableSecrets } from './snapshot-file.ts';
 
 const clock = systemClock;
 /** More than a cluster writes between a snapshot and its restore, so that no client has seen a newer revision. */
 const BUMP = '1000000000';
 
-function volumeOf({ clusterId }: Context): string {
+function volumeOf({ clusterId }: OpenCluster): string {
   return `${clusterId}_restore`;
 }
 
 /** Unpacks a file into a volume of its own, checks it, and calls `use` with its `snapshot.json`. */
 async function withContents(
-  context: Context,
+  context: OpenCluster,
   file: string,
   use: (facts: SnapshotFacts) => Promise<void>,
 ): Promise<void> {
@@ -70,7 +71,7 @@ async function prepareMembers(etcd: EtcdTools, volume: string): Promise<void> {
 }
 
 /** Checks a file, and prints what it contains. */
-export async function check(context: Context, file: string): Promise<void> {
+export async function check(context: OpenCluster, file: string): Promise<void> {
   await withContents(context, file, async (facts) => {
     const problem = unreadableSecrets(facts, await presentSealingKeys(context), 'cluster');
     context.progress.line(`keys: ${facts.keys}${problem === undefined ? '' : `\n${problem}`}`);
@@ -84,7 +85,7 @@ interface RestoreOptions {
 }
 
 /** Replaces the state of the cluster by that of a file, and its keys as the options say. */
-export async function restore(context: Context, file: string, { keys, unreadable }: RestoreOptions): Promise<void> {
+export async function restore(context: OpenCluster, file: string, { keys, unreadable }: RestoreOptions): Promise<void> {
   const { clusterId, config, etcd, project, progress } = context;
   const { members } = etcd.layout;
   await withContents(context, file, async (facts) => {
@@ -93,6 +94,9 @@ export async function restore(context: Context, file: string, { keys, unreadable
         `${file} is a snapshot of the cluster ${facts.clusterId}, and this is ${clusterId}`,
         `restore it in its own checkout, or set GANTRY_CLUSTER_ID=${facts.clusterId} in ${settingsFileOf(config)} on a machine without that cluster`,
       );
+    }
+    if (keys === 'file' && facts.keys === 'left-out') {
+      throw new CommandError(`${file} has no keys: it was saved with --without-keys`, 'restore it without --keys');
     }
     const present = await presentSealingKeys(context);
     const isLost = present.length === 0;
@@ -118,11 +122,13 @@ export async function restore(context: Context, file: string, { keys, unreadable
         `${volumeOf(context)}:/all:ro`,
         ...members.map((member) => `${clusterId}_${member}:/members/${member}`),
       ];
-      const steps = members.map((member) => {
-        const [from, to] = [`/all/data/${member}/member`, `/members/${member}`];
-        return `rm -rf ${to}/member ${to}/new; cp -a ${from} ${to}/new; chown -R ${ETCD_UID}:${ETCD_UID} ${to}/new; mv ${to}/new ${to}/member`;
+      const copies = members.map((member) => {
+        const [from, to] = [`/all/data/${member}/member`, `/members/${member}/new`];
+        return `rm -rf ${to}; cp -a ${from} ${to}; chown -R ${ETCD_UID}:${ETCD_UID} ${to}`;
       });
-      await inContainer(context, mounts, steps.join('\n'));
+      const moves = members.map((member) => `cd /members/${member}; rm -rf member; mv new member`);
+      // The old data goes when all new data is there: a full disk loses nothing.
+      await inContainer(context, mounts, [...copies, ...moves].join('\n'));
     });
     await progress.step('etcd', async (note) => {
       await project.compose(['up', '-d', '--no-build', ...members], (line) => note(line.trim()));
@@ -143,12 +149,13 @@ export async function restore(context: Context, file: string, { keys, unreadable
 }
 
 /** Fills volumes of keys from the file: all, or those that the cluster has lost. Returns their number. */
-async function restoreKeys(context: Context, keys: RestoreOptions['keys']): Promise<number> {
+async function restoreKeys(context: OpenCluster, keys: RestoreOptions['keys']): Promise<number> {
   const { clusterId, shell } = context;
   const volume = volumeOf(context);
+  // Other names could be those of volumes without keys.
   const names = (await inContainer(context, [`${volume}:/all:ro`], 'ls /all/keys'))
     .split('\n')
-    .filter((one) => one !== '');
+    .filter((name) => /^pki-[a-z0-9-]+$/.test(name));
   const existing = new Set(await keyVolumes(context));
   let count = 0;
   for (const name of names) {

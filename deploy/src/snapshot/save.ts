@@ -2,17 +2,23 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorMessage, formatTime, systemClock } from '@gantry/base';
 import { type Project, settingsFileOf } from '../cluster/compose.ts';
+import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { untilSucceeds } from '../cluster/wait-until.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun } from '../machine/shell.ts';
 import { ETCD_UID } from '../pki/roles.ts';
-import { type Context, inContainer, keyVolumes, LIMIT_MS, POLL_MS, presentSealingKeys } from './context.ts';
+import { inContainer, keyVolumes, LIMIT_MS, POLL_MS, presentSealingKeys } from './key-volumes.ts';
 import type { SnapshotFacts } from './snapshot-file.ts';
 
 const clock = systemClock;
 
 /** `from` names a stopped member whose data is saved; otherwise a running member is asked. */
-export async function save(context: Context, file: string, keys: SnapshotFacts['keys'], from?: string): Promise<void> {
+export async function save(
+  context: OpenCluster,
+  file: string,
+  keys: SnapshotFacts['keys'],
+  from?: string,
+): Promise<void> {
   const { config, clusterId, etcd, progress } = context;
   const folder = join(config.home, 'snapshot');
   rmSync(folder, { recursive: true, force: true });
@@ -66,7 +72,12 @@ export async function save(context: Context, file: string, keys: SnapshotFacts['
  * Saves what a stopped member has, for a cluster whose quorum is lost for good. A copy of its data serves as a cluster of one member, which
  * also applies what only its log has.
  */
-async function saveFrom(context: Context, member: string, folder: string, note: (text: string) => void): Promise<void> {
+async function saveFrom(
+  context: OpenCluster,
+  member: string,
+  folder: string,
+  note: (text: string) => void,
+): Promise<void> {
   const { clusterId, etcd, project, shell } = context;
   const { members, environments, image } = etcd.layout;
   if (!members.includes(member)) {

@@ -1,10 +1,11 @@
 import type { Instant } from '@gantry/base';
 import type { ServiceContainer } from '../cluster/compose.ts';
 
-/** One etcd member as it reports itself; the other fields are empty when `unreachable`. */
+/** One etcd member as it reports itself; the other fields are empty unless `healthy`. */
 export interface EtcdMember {
   readonly name: string;
-  readonly state: 'healthy' | 'unreachable';
+  /** `restarting`: its container ends at each start. */
+  readonly state: 'healthy' | 'unreachable' | 'restarting';
   /** `no leader`: it knows no leader, so it serves nothing. */
   readonly role: 'leader' | 'follower' | 'no leader' | '';
   readonly version: string;

@@ -3,6 +3,7 @@ import { type Lease, LEASES, type Node, NODES } from '@gantry/objects';
 import { type Clock, errorMessage, withDeadline } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
 import type { Project, ServiceContainer } from '../cluster/compose.ts';
+import { failingMembers } from '../cluster/etcd-members.ts';
 import type { Shell } from '../machine/shell.ts';
 import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact } from './facts.ts';
 
@@ -56,11 +57,12 @@ async function askMembers(
   const members = containers.filter(({ service }) => service.startsWith('etcd-'));
   const running = members.filter(({ state }) => state === 'running');
   const [first] = running;
+  const failing = await failingMembers(shell, containers);
   const found = first === undefined ? [] : await askEndpoints(shell, clusterId, first.image, running);
   return members.map(({ service }) => {
     const status = found.find(({ Endpoint }) => Endpoint === endpointOf(service))?.Status;
-    if (status === undefined)
-      return { name: service, state: 'unreachable', role: '', version: '', dbBytes: 0, alarms: [] };
+    const state = failing.includes(service) ? 'restarting' : 'unreachable';
+    if (status === undefined) return { name: service, state, role: '', version: '', dbBytes: 0, alarms: [] };
     return {
       name: service,
       state: 'healthy',

@@ -54,12 +54,7 @@ test.each([
   ],
   [
     'a member that crashes at each start',
-    {
-      containers: [
-        ...well.containers,
-        { name: 'a-etcd-2-1', service: 'etcd-2', state: 'restarting', health: '', image: 'etcd' },
-      ],
-    },
+    { etcd: [member('etcd-0'), member('etcd-1'), member('etcd-2', { ...down, state: 'restarting' })] },
     'etcd-2 keeps restarting: docker compose logs etcd-2; if its data is lost: npm run etcd -- replace etcd-2',
   ],
   [

@@ -1,5 +1,5 @@
 import { restartingMember } from '../cluster/etcd-members.ts';
-import type { Facts } from './facts.ts';
+import type { EtcdMember, Facts } from './facts.ts';
 
 const DAY_MS = 86_400_000;
 /** Services and `up` renew a certificate, `up` an authority as well, when a third of its validity is left; with less, renewal failed. */
@@ -26,40 +26,48 @@ export function findProblems(facts: Facts): readonly string[] {
   ];
 }
 
-function etcdProblems({ etcd, containers }: Facts): string[] {
+function etcdProblems({ etcd }: Facts): string[] {
   const healthy = etcd.filter((member) => member.state === 'healthy' && member.role !== 'no leader');
-  const down = etcd.filter((member) => !healthy.includes(member)).map(({ name }) => name);
-  const count = `etcd ${healthy.length}/${etcd.length}`;
-  const start = `${START} ${down.join(' ')}`;
-  const alarms = new Set(etcd.flatMap((member) => member.alarms));
-  const old = healthy.filter((member) => isOlder(member.version));
-  const full = healthy.filter(({ dbBytes }) => dbBytes >= QUOTA_BYTES * FULL_SHARE);
-  const restarting = containers.filter(({ service, state }) => service.startsWith('etcd-') && state === 'restarting');
-  const warnings = [
-    ...restarting.map(({ service }) => restartingMember(service)),
-    ...full.map(
-      ({ name, dbBytes }) =>
-        `${name} uses ${Math.floor((dbBytes / QUOTA_BYTES) * 100)} % of its ${QUOTA_BYTES / 2 ** 30} GiB: ${FREE}`,
-    ),
-    ...old.map(
-      (member) =>
-        `${member.name} runs etcd ${member.version}: older than 3.5.30, which loses events: remove the image, then npm run up`,
-    ),
-  ];
+  const restarting = etcd.filter((member) => member.state === 'restarting');
   return [
-    ...(alarms.has('NOSPACE')
-      ? [`etcd is full (NOSPACE): only deletes are accepted until there is room: ${FREE}`]
-      : []),
-    ...(alarms.has('CORRUPT')
-      ? ['etcd reports a member with other data (CORRUPT): restore a snapshot (docs/backup-and-restore.md)']
-      : []),
-    ...(down.length === 0
-      ? []
-      : healthy.length > etcd.length / 2
-        ? [`${count}, quorum holds: ${start}`]
-        : [`${count}, no quorum: writes refused: ${start}`]),
-    ...warnings,
+    ...alarmProblems(etcd),
+    ...quorumProblems(etcd, healthy),
+    ...restarting.map(({ name }) => restartingMember(name)),
+    ...healthy.flatMap(memberProblems),
   ];
+}
+
+function alarmProblems(etcd: readonly EtcdMember[]): string[] {
+  const alarms = new Set(etcd.flatMap((member) => member.alarms));
+  const problems: string[] = [];
+  if (alarms.has('NOSPACE'))
+    problems.push(`etcd is full (NOSPACE): only deletes are accepted until there is room: ${FREE}`);
+  if (alarms.has('CORRUPT')) {
+    problems.push('etcd reports a member with other data (CORRUPT): restore a snapshot (docs/backup-and-restore.md)');
+  }
+  return problems;
+}
+
+function quorumProblems(etcd: readonly EtcdMember[], healthy: readonly EtcdMember[]): string[] {
+  const down = etcd.filter((member) => !healthy.includes(member)).map(({ name }) => name);
+  if (down.length === 0) return [];
+  const isHeld = healthy.length > etcd.length / 2;
+  const count = `etcd ${healthy.length}/${etcd.length}`;
+  return [`${count}, ${isHeld ? 'quorum holds' : 'no quorum: writes refused'}: ${START} ${down.join(' ')}`];
+}
+
+function memberProblems({ name, dbBytes, version }: EtcdMember): string[] {
+  const problems: string[] = [];
+  if (dbBytes >= QUOTA_BYTES * FULL_SHARE) {
+    const percent = Math.floor((dbBytes / QUOTA_BYTES) * 100);
+    problems.push(`${name} uses ${percent} % of its ${QUOTA_BYTES / 2 ** 30} GiB: ${FREE}`);
+  }
+  if (isOlder(version)) {
+    problems.push(
+      `${name} runs etcd ${version}: older than 3.5.30, which loses events: remove the image, then npm run up`,
+    );
+  }
+  return problems;
 }
 
 function isOlder(version: string): boolean {
