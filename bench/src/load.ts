@@ -16,7 +16,7 @@ export interface LoadOptions {
 
 const IMAGE = 'busybox:latest';
 const POD = 'speaker';
-/** Says a line every 0.2 s, as long as somebody listens. */
+/** Writes a line every 0.2 s, until its reader leaves. */
 const SPEAK = 'i=0; while echo line $i; do i=$((i+1)); sleep 0.2; done';
 const EXECS = 4;
 const LOGS = 2;
@@ -120,7 +120,7 @@ function restarts(before: ReadonlyMap<string, string>, after: ReadonlyMap<string
   return [...before].flatMap(([name, start]) => (after.get(name) === start ? [] : [name]));
 }
 
-/** The end of a stream that nobody asked for. */
+/** The unexpected end of a stream. */
 interface StreamEnd {
   readonly what: string;
   /** Since its last line. */

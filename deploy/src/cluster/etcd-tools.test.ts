@@ -36,7 +36,7 @@ test('members are asked with the certificate of the API servers, files need no n
   ]);
 });
 
-test('leaders of a former history end after nobody can be elected any more', async () => {
+test('the incarnation is removed before the elections of a former history', async () => {
   const keys: string[] = [];
   const run = async (_program: string, args: readonly string[]) => {
     keys.push(args.slice(args.indexOf('del')).join(' '));

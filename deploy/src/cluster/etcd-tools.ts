@@ -78,7 +78,7 @@ export function createEtcdTools(shell: Shell, clusterId: string, layout: EtcdLay
 }
 
 /**
- * Ends the terms of all leaders of a former history, before any API server runs. The incarnation is removed first, because nobody can be
+ * Ends the terms of all leaders of a former history, before any API server runs. The incarnation is removed first, because no process can be
  * elected without it. Then the keys of the leaders that were elected before are removed.
  */
 export async function endFormerLeaders(etcd: EtcdTools): Promise<void> {

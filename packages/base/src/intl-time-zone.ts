@@ -66,7 +66,7 @@ const ZONES: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Names for UTC. `Factory` is the zone of a machine that nobody has configured; Intl does not know it. */
+/** Names for UTC. `Factory` is the zone of a machine without a configured zone; Intl does not know it. */
 const UTC: ReadonlySet<string> = new Set(['', 'UTC', 'Local', 'Factory']);
 
 /**

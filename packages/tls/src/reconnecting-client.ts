@@ -1,11 +1,11 @@
-import type { CancelTimer, Clock } from '@gantry/base';
+import { type CancelTimer, type Clock, setPatientTimer } from '@gantry/base';
 import { type Client, type ClientOptions, connectivityState } from '@grpc/grpc-js';
 
 /** Milliseconds for one attempt to connect, with its TLS handshake. */
 const CONNECT_MS = 3000;
 
 /**
- * A gRPC client that gives up an attempt to connect after `connectMs` and begins another one. While the network drops packets, the kernel
+ * A gRPC client that gives up an attempt to connect after `connectMs`, in which this process runs, and begins another one. While the network drops packets, the kernel
  * waits up to a minute before it sends its first packet again, and a handshake can wait for ever, also when the network works again. Calls
  * that waited for the former attempt fail with UNAVAILABLE.
  */
@@ -50,7 +50,7 @@ export class ReconnectingClient {
       if (this.#state === 'open' && client === this.#client) this.#follow(client);
     });
     if (state !== connectivityState.CONNECTING) return;
-    cancel = this.#clock.setTimer(this.#connectMs, () => {
+    cancel = setPatientTimer(this.#clock, this.#connectMs, () => {
       this.#client = this.#next();
       this.#client.getChannel().getConnectivityState(true);
       this.#follow(this.#client);

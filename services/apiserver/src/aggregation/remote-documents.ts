@@ -94,11 +94,39 @@ export function* discoveredResources(answer: RemoteResponse, remote: RemoteApi):
     : aggregatedResources(Array.isArray(resources) ? resources : []);
   const count = found?.reduce((sum, one) => sum + 1 + ((one as DiscoveredResource).subresources?.length ?? 0), 0) ?? 0;
   if (count > MAX_RESOURCES) throw tooManyResources();
+  for (const one of found ?? []) checkTypes(one, 'resource');
   return found;
 }
 
 function tooManyResources(): ExcessError {
   return new ExcessError(`the discovery document has more than ${MAX_RESOURCES} resources and subresources`);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Throws RemoteError for a field of another type than in Kubernetes' APIResourceDiscovery. Clients decode the documents of all groups at
+ * once: they could not read any of them.
+ */
+function checkTypes(resource: object, name: 'resource' | 'subresource'): void {
+  const fields = resource as Fields;
+  const kind = fields.responseKind as Fields;
+  const texts = { [name]: fields[name], scope: fields.scope, singularResource: fields.singularResource, ...kind };
+  for (const [field, value] of Object.entries(texts)) {
+    if (value !== undefined && typeof value !== 'string') throw wrongType(field, 'text');
+  }
+  for (const field of ['verbs', 'shortNames', 'categories']) {
+    const value = fields[field] ?? [];
+    if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
+      throw wrongType(field, 'list of texts');
+  }
+  const { subresources = [] } = fields;
+  if (!Array.isArray(subresources)) throw wrongType('subresources', 'list');
+  for (const one of subresources) checkTypes(one as object, 'subresource');
+}
+
+function wrongType(field: string, type: string): RemoteError {
+  return new RemoteError(`the discovery document is invalid: ${field} is no ${type}`);
 }
 
 const NO_KIND = { group: '', version: '', kind: '' };

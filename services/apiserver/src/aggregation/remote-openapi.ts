@@ -58,7 +58,7 @@ function* encoded(body: Buffer, { group, version }: GroupVersion): Pieces<Remote
   let made = 0;
   const jsonOf = (value: Json): string => {
     const json = JSON.stringify(value);
-    made += json.length;
+    made += Buffer.byteLength(json);
     if (made <= MAX_MADE_BYTES) return json;
     throw new ExcessError(`the OpenAPI document takes more than ${MAX_MADE_BYTES} bytes in version 3`);
   };
