@@ -49,7 +49,7 @@ function start(tls: AddressedTls): () => Promise<X509Certificate> {
   let next = Promise.withResolvers<X509Certificate>();
   tls.subscribe(({ cert }) => next.resolve(new X509Certificate(cert)));
   const member = tls.member({
-    requestCertificate: (request) => (requests.push(request), pki.sign(request)),
+    requestCertificate: (request) => (requests.push(request), pki.sign(request, clock.now())),
     whenReady: () => Promise.resolve(),
     clock,
     logger: silentLogger,

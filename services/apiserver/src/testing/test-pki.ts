@@ -14,8 +14,8 @@ export interface TestPki {
   readonly ca: string;
   /** A server and client certificate, valid for loopback names and `names`. */
   issue(commonName: string, organizations: readonly string[], names?: readonly string[]): Promise<TlsMaterial>;
-  /** A certificate (PEM) with the names of a PKCS #10 request (PEM), which ends with the run's others. */
-  sign(request: string): Promise<string>;
+  /** A certificate (PEM) with the names of a PKCS #10 request (PEM). It is valid for seven days from `now` on, by default the run's start. */
+  sign(request: string, now?: Instant): Promise<string>;
   /** The client certificate of the front proxy, which has its own CA. */
   issueFrontProxy(): Promise<TlsMaterial>;
   /** A private key (PEM) that signs service account tokens. */
@@ -37,7 +37,11 @@ export async function createTestPki(now: Instant): Promise<TestPki> {
 
 async function createAuthority(name: string, now: Instant): Promise<Pick<TestPki, 'ca' | 'issue' | 'sign'>> {
   const keys = await generate();
-  const validity = { notBefore: new Date(now - 60_000), notAfter: new Date(now + 7 * DAY_MS) };
+  const validFrom = (start: Instant) => ({
+    notBefore: new Date(start - 60_000),
+    notAfter: new Date(start + 7 * DAY_MS),
+  });
+  const validity = validFrom(now);
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: randomBytes(8).toString('hex'),
     name: `CN=${name}`,
@@ -52,13 +56,13 @@ async function createAuthority(name: string, now: Instant): Promise<Pick<TestPki
   const ca = authority.toString('pem');
   return {
     ca,
-    sign: async (pem) => {
+    sign: async (pem, start = now) => {
       const request = new x509.Pkcs10CertificateRequest(pem);
       const certificate = await x509.X509CertificateGenerator.create({
         serialNumber: randomBytes(8).toString('hex'),
         subject: request.subject,
         issuer: authority.subject,
-        ...validity,
+        ...validFrom(start),
         signingAlgorithm: ALGORITHM,
         publicKey: await request.publicKey.export(ALGORITHM, ['verify']),
         signingKey: keys.privateKey,
