@@ -50,6 +50,18 @@ const BETWEEN_WORKSPACES = [
     { path: '^packages/(cel|apimachinery|custom-resources|kinds)/' },
   ),
   forbid(
+    'chaos-checker-alone',
+    'The checker judges the other workspaces: it shares no code with them, and they do not depend on it.',
+    { path: '^packages/chaos-checker/' },
+    { path: '^(proto|deploy|integration-tests|bench|services/[^/]+|packages/(?!chaos-checker/)[^/]+)/' },
+  ),
+  forbid(
+    'chaos-checker-for-tests',
+    'It judges runs of a cluster; no service depends on it.',
+    { pathNot: `^(packages/chaos-checker|integration-tests|bench|deploy)/|${TESTS}` },
+    { path: '^packages/chaos-checker/' },
+  ),
+  forbid(
     'dockerode-in-its-adapter',
     'Only its adapter imports it.',
     { pathNot: '^services/agent/src/docker/|^integration-tests/|^bench/' },
