@@ -10,6 +10,8 @@ export interface EtcdMember {
   readonly role: 'leader' | 'follower' | 'no leader' | '';
   readonly version: string;
   readonly dbBytes: number;
+  /** The size from which on it accepts only deletes. */
+  readonly quotaBytes: number;
   /** What the member reports of itself and of the others: `NOSPACE`, `CORRUPT`. */
   readonly alarms: readonly string[];
 }

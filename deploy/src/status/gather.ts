@@ -1,11 +1,25 @@
 import { X509Certificate } from 'node:crypto';
 import { type Lease, LEASES, type Node, NODES } from '@gantry/objects';
-import { type Clock, errorMessage, withDeadline } from '@gantry/base';
+import { type Clock, errorMessage, systemClock, withDeadline } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
-import type { Project, ServiceContainer } from '../cluster/compose.ts';
+import { adminCertificate, openApi } from '../cluster/api.ts';
+import { openProject, type Project, type ServiceContainer } from '../cluster/compose.ts';
 import { failingMembers } from '../cluster/etcd-members.ts';
-import type { Shell } from '../machine/shell.ts';
+import type { CommandConfig } from '../config.ts';
+import { mustRun, type Shell } from '../machine/shell.ts';
 import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact } from './facts.ts';
+
+/** The facts of this checkout's cluster. */
+export function gatherCheckoutFacts(config: CommandConfig, clusterId: string, shell: Shell): Promise<Facts> {
+  return gatherFacts({
+    clusterId,
+    clock: systemClock,
+    shell,
+    project: openProject(config, clusterId, shell),
+    openApi: () => openApi(config),
+    adminCertificate: () => adminCertificate(config),
+  });
+}
 
 interface Sources {
   readonly clusterId: string;
@@ -18,7 +32,8 @@ interface Sources {
   readonly adminCertificate: () => string | undefined;
 }
 
-const API_MS = 4_000;
+const API_MS = 10_000;
+const DEFAULT_QUOTA_BYTES = 2 ** 31;
 
 /** Queries Docker, etcd and the API in parallel. A source that does not respond is reported as such. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
@@ -57,12 +72,17 @@ async function askMembers(
   const members = containers.filter(({ service }) => service.startsWith('etcd-'));
   const running = members.filter(({ state }) => state === 'running');
   const [first] = running;
-  const failing = await failingMembers(shell, containers);
-  const found = first === undefined ? [] : await askEndpoints(shell, clusterId, first.image, running);
-  return members.map(({ service }) => {
+  const [failing, quotas, found] = await Promise.all([
+    failingMembers(shell, containers),
+    quotasOf(shell, members),
+    first === undefined ? [] : askEndpoints(shell, clusterId, first.image, running),
+  ]);
+  return members.map(({ service }, index) => {
+    const quotaBytes = quotas[index] ?? DEFAULT_QUOTA_BYTES;
     const status = found.find(({ Endpoint }) => Endpoint === endpointOf(service))?.Status;
     const state = failing.includes(service) ? 'restarting' : 'unreachable';
-    if (status === undefined) return { name: service, state, role: '', version: '', dbBytes: 0, alarms: [] };
+    if (status === undefined)
+      return { name: service, state, role: '', version: '', dbBytes: 0, quotaBytes, alarms: [] };
     return {
       name: service,
       state: 'healthy',
@@ -70,10 +90,22 @@ async function askMembers(
       role: status.leader === 0 ? 'no leader' : status.header.member_id === status.leader ? 'leader' : 'follower',
       version: status.version,
       dbBytes: status.dbSize,
+      quotaBytes,
       // `memberID:8211f1d0f64f3269 alarm:NOSPACE ` for each alarm of any member.
       alarms: [...new Set((status.errors ?? []).flatMap((text) => /alarm:(\w+)/.exec(text)?.[1] ?? []))],
     };
   });
+}
+
+/** The quota with which each member's container was started; undefined for etcd's default. */
+async function quotasOf(shell: Shell, members: readonly ServiceContainer[]): Promise<readonly (number | undefined)[]> {
+  if (members.length === 0) return [];
+  const names = members.map(({ name }) => name);
+  const text = await mustRun(shell, 'docker', ['inspect', '-f', '{{json .Config.Env}}', ...names]);
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => Number(/"ETCD_QUOTA_BACKEND_BYTES=(\d+)"/.exec(line)?.[1] ?? 0) || undefined);
 }
 
 const endpointOf = (service: string) => `https://${service}:2379`;

@@ -9,6 +9,7 @@ const member = (name: string, change: Partial<EtcdMember> = {}): EtcdMember => (
   role: 'follower',
   version: '3.5.30',
   dbBytes: 20_480,
+  quotaBytes: 2 ** 31,
   alarms: [],
   ...change,
 });
@@ -60,17 +61,22 @@ test.each([
   [
     'a full etcd',
     { etcd: [member('etcd-0', { alarms: ['NOSPACE'] })] },
-    'etcd is full (NOSPACE): only deletes are accepted until there is room: the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)',
+    'etcd is full (NOSPACE) and accepts only deletes: the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
   ],
   [
     'an etcd that is nearly full',
     { etcd: [member('etcd-0', { dbBytes: 1.7 * 2 ** 30 })] },
-    'etcd-0 uses 85 % of its 2 GiB: the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)',
+    'etcd-0 uses 85 % of its 2 GiB: the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
+  ],
+  [
+    'a nearly full etcd with another quota',
+    { etcd: [member('etcd-0', { dbBytes: 52 * 2 ** 20, quotaBytes: 2 ** 26 })] },
+    'etcd-0 uses 81 % of its 64 MiB: the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
   ],
   [
     'members that differ',
     { etcd: [member('etcd-0', { alarms: ['CORRUPT'] })] },
-    'etcd reports a member with other data (CORRUPT): restore a snapshot (docs/backup-and-restore.md)',
+    'etcd reports a member with other data (CORRUPT): npm run snapshot -- restore FILE',
   ],
   [
     'an old etcd',

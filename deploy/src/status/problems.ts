@@ -5,12 +5,10 @@ const DAY_MS = 86_400_000;
 /** Services and `up` renew a certificate, `up` an authority as well, when a third of its validity is left; with less, renewal failed. */
 const RENEWAL_OVERDUE_PART = 1 / 4;
 const OLDEST_ETCD = [3, 5, 30] as const;
-/** etcd's default quota, which Compose does not change. */
-const QUOTA_BYTES = 2 * 2 ** 30;
 /** The share of the quota from which on a member is reported as nearly full. */
 const FULL_SHARE = 0.8;
 const FREE =
-  'the API servers free the space of old revisions every 5 min; if that is not enough, delete objects (deletes work)';
+  'the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all';
 const START = 'docker compose up -d --no-recreate';
 const LEADING = ['kube-scheduler', 'kube-controller-manager'] as const;
 
@@ -40,10 +38,9 @@ function etcdProblems({ etcd }: Facts): string[] {
 function alarmProblems(etcd: readonly EtcdMember[]): string[] {
   const alarms = new Set(etcd.flatMap((member) => member.alarms));
   const problems: string[] = [];
-  if (alarms.has('NOSPACE'))
-    problems.push(`etcd is full (NOSPACE): only deletes are accepted until there is room: ${FREE}`);
+  if (alarms.has('NOSPACE')) problems.push(`etcd is full (NOSPACE) and accepts only deletes: ${FREE}`);
   if (alarms.has('CORRUPT')) {
-    problems.push('etcd reports a member with other data (CORRUPT): restore a snapshot (docs/backup-and-restore.md)');
+    problems.push('etcd reports a member with other data (CORRUPT): npm run snapshot -- restore FILE');
   }
   return problems;
 }
@@ -56,11 +53,11 @@ function quorumProblems(etcd: readonly EtcdMember[], healthy: readonly EtcdMembe
   return [`${count}, ${isHeld ? 'quorum holds' : 'no quorum: writes refused'}: ${START} ${down.join(' ')}`];
 }
 
-function memberProblems({ name, dbBytes, version }: EtcdMember): string[] {
+function memberProblems({ name, dbBytes, quotaBytes, version }: EtcdMember): string[] {
   const problems: string[] = [];
-  if (dbBytes >= QUOTA_BYTES * FULL_SHARE) {
-    const percent = Math.floor((dbBytes / QUOTA_BYTES) * 100);
-    problems.push(`${name} uses ${percent} % of its ${QUOTA_BYTES / 2 ** 30} GiB: ${FREE}`);
+  if (dbBytes >= quotaBytes * FULL_SHARE) {
+    const percent = Math.floor((dbBytes / quotaBytes) * 100);
+    problems.push(`${name} uses ${percent} % of its ${formatBytes(quotaBytes)}: ${FREE}`);
   }
   if (isOlder(version)) {
     problems.push(
@@ -68,6 +65,10 @@ function memberProblems({ name, dbBytes, version }: EtcdMember): string[] {
     );
   }
   return problems;
+}
+
+function formatBytes(bytes: number): string {
+  return bytes >= 2 ** 30 ? `${Number((bytes / 2 ** 30).toFixed(1))} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
 function isOlder(version: string): boolean {

@@ -10,13 +10,14 @@ export function renderStatus(facts: Facts): string {
     `cluster ${facts.clusterId}: ${problems.length === 0 ? 'all is well' : problems.length === 1 ? '1 problem' : `${problems.length} problems`}`,
     table(['SERVICE', 'CONTAINER', 'STATE', 'HEALTH', 'IMAGE'], containerRows(facts)),
     table(
-      ['ETCD', 'STATE', 'ROLE', 'VERSION', 'SIZE'],
+      ['ETCD', 'STATE', 'ROLE', 'VERSION', 'SIZE', 'OF QUOTA'],
       facts.etcd.map((member) => [
         member.name,
         member.state,
         member.role,
         member.version,
         `${Math.round(member.dbBytes / 1024)} KiB`,
+        `${Math.floor((member.dbBytes / member.quotaBytes) * 100)} %`,
       ]),
     ),
     `api: ${facts.api.state === 'ready' ? `ready, ${facts.api.version}` : `not ready: ${facts.api.why}`}`,

@@ -7,6 +7,8 @@ import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig }
 export interface ApiServerConfig {
   readonly clusterId: string;
   readonly etcd: readonly string[];
+  /** The quota of each etcd member's file. Must be that of the members. */
+  readonly etcdQuotaBytes: number;
   readonly tlsDir: string;
   readonly etcdTlsDir: string;
   /** The folder of the client certificate for agents and of the CA of the agents' servers. */
@@ -38,6 +40,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
   return readConfig(environment, (reader: ConfigReader) => ({
     clusterId: reader.text('GANTRY_CLUSTER_ID', 'gantry'),
     etcd: reader.list('GANTRY_ETCD'),
+    etcdQuotaBytes: reader.integer('GANTRY_ETCD_QUOTA_BYTES', { min: 2 ** 24, max: 2 ** 36 }, 2 ** 31),
     tlsDir: reader.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
     etcdTlsDir: reader.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
     agentTlsDir: reader.text('GANTRY_AGENT_TLS_DIR', '/etc/gantry/agents'),

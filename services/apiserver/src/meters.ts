@@ -4,6 +4,8 @@ import type { LegacyToken } from './auth/authn/legacy-tokens.ts';
 import type { WatchCache } from './cache/index.ts';
 import { REGISTRY } from './cache/object-keys.ts';
 import type { RequestMetrics } from './endpoints/router/request-record.ts';
+import type { MemberStatus } from '@gantry/etcd';
+import { alarmsOf, memberName } from './loops/storage-maintenance/storage-warnings.ts';
 
 /** Reports the size of the watch cache, by resource, and of the shared representations. */
 export function reportCache(metrics: Metrics, cache: Pick<WatchCache, 'statistics' | 'representations'>): void {
@@ -36,6 +38,42 @@ export function storeRetryCounter(metrics: Metrics): Counter {
     'gantry_store_group_retries_total',
     'Groups of writes that were sent to etcd again after an unknown outcome',
   );
+}
+
+/** Reports size, quota and alarms of etcd's members. The returned function takes their statuses by index; undefined for a silent member. */
+export function storageMeter(
+  metrics: Metrics,
+  quotaBytes: number,
+): (members: readonly (MemberStatus | undefined)[]) => void {
+  let members: readonly (MemberStatus | undefined)[] = [];
+  const ofMembers = (name: string, help: string, read: (member: MemberStatus) => number) =>
+    metrics.gauge(name, help, ['storage_cluster_id'], (gauge) => {
+      for (const [index, member] of members.entries()) {
+        if (member !== undefined) gauge.set(read(member), { storage_cluster_id: memberName(index) });
+      }
+    });
+  ofMembers(
+    'apiserver_storage_size_bytes',
+    'Size of the file of each etcd member that responds',
+    (member) => member.dbSizeBytes,
+  );
+  ofMembers(
+    'gantry_storage_in_use_bytes',
+    'Part of the file of each etcd member that is in use',
+    (member) => member.dbSizeInUseBytes,
+  );
+  metrics
+    .gauge('gantry_storage_quota_bytes', "Size of an etcd member's file from which on only deletes are accepted")
+    .set(quotaBytes);
+  metrics.gauge('gantry_storage_alarms', 'Members of etcd with this alarm', ['alarm'], (gauge) => {
+    const alarms = alarmsOf(members);
+    for (const alarm of ['NOSPACE', 'CORRUPT']) {
+      gauge.set(alarms.filter((one) => one.alarm === alarm).length, { alarm });
+    }
+  });
+  return (observed) => {
+    members = observed;
+  };
 }
 
 export function auditCounters(metrics: Metrics): Pick<LogFileOptions, 'written' | 'lost'> {

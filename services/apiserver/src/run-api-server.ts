@@ -18,7 +18,7 @@ import { createAgentUsage } from './agents/agent-usage.ts';
 import { createAgentLogs } from './endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
-import { auditCounters, reportCache, storeRetryCounter } from './meters.ts';
+import { auditCounters, reportCache, storageMeter, storeRetryCounter } from './meters.ts';
 import type { ApiServerConfig } from './config.ts';
 import { AddressedTls } from './loops/addressed-tls.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './peer-registry.ts';
@@ -27,6 +27,7 @@ import { ensureIncarnation } from './incarnation.ts';
 import { metricsKinds, resources } from '@gantry/kinds';
 import { createApiServer } from './server.ts';
 import { runStorageMaintenance } from './loops/storage-maintenance/storage-maintenance.ts';
+import { StorageReporter } from './loops/storage-maintenance/storage-warnings.ts';
 import {
   createEtcdObjectStore,
   createSealing,
@@ -109,6 +110,9 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     audit,
   });
   reportCache(metrics, cache);
+  const quotaBytes = config.etcdQuotaBytes;
+  const measure = storageMeter(metrics, quotaBytes);
+  const reporter = new StorageReporter({ client, quotaBytes, clock, logger });
   const maintenance: GroupMember = {
     name: 'etcd-maintenance',
     run: (signal) =>
@@ -119,6 +123,10 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
           process: processId,
           onAction: (action) => logger.info({ action: action.kind }, 'etcd maintenance'),
           onError: (reason) => logger.warn({ reason }, 'etcd maintenance failed, retrying'),
+          onStatus: async (members, ended) => {
+            measure(members);
+            await reporter.report(members, ended);
+          },
         },
         signal,
       ),

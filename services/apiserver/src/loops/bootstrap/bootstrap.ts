@@ -19,7 +19,7 @@ import { createAllocators, type Duplicate } from '../../allocators/index.ts';
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 import type { LoopbackClient } from '../../loopback-client.ts';
-import { serviceEvent, type ServiceWarning } from '../service-event.ts';
+import { serviceEvent, type ServiceWarning } from '../warning-events.ts';
 import { type StandingObject, standingObjects } from './standing-objects.ts';
 
 const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];

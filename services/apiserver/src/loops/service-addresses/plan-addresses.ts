@@ -1,6 +1,6 @@
 import type { IPAddress, KubeObject, Service } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
-import type { ServiceWarning } from '../service-event.ts';
+import type { ServiceWarning } from '../warning-events.ts';
 
 export type StoredAddress = IPAddress & KubeObject;
 type StoredService = Service & KubeObject;

@@ -1,10 +1,10 @@
-import { type Event, EVENTS, type KubeObject, SERVICES } from '@gantry/objects';
+import { type KubeObject, SERVICES } from '@gantry/objects';
 import { type Clock, ControlLoop, errorMessage, formatTime } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import { containsAddress, IP_ADDRESSES, readServiceRange, SERVICE_CIDRS } from '../../allocators/index.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { LoopbackClient } from '../../loopback-client.ts';
-import { rangeEvent, serviceEvent, type ServiceWarning } from '../service-event.ts';
+import { rangeEvent, recordWarning, serviceEvent, type ServiceWarning } from '../warning-events.ts';
 import { LEADS_AGAIN_MS } from '../../peer-registry.ts';
 import { planAddresses, type StoredAddress } from './plan-addresses.ts';
 import { planRanges, type RangeAction, type StoredRange } from './plan-ranges.ts';
@@ -89,7 +89,7 @@ async function updateRange(
     await options.client.update({ ...SERVICE_CIDRS, version: 'v1' }, object, subresource, signal);
   } catch (error) {
     if (!signal.aborted && subresource === 'status' && isReady(object)) {
-      await report(options, rangeEvent(object, formatTime(options.clock.now())), signal);
+      await recordWarning(options, rangeEvent(object, formatTime(options.clock.now())), signal);
     }
     throw error;
   }
@@ -104,26 +104,5 @@ async function reportService(
   warning: ServiceWarning,
   signal: AbortSignal,
 ): Promise<void> {
-  await report(options, serviceEvent(warning, formatTime(options.clock.now())), signal);
-}
-
-/**
- * Creates an Event once per object, reason and address, while the Event is stored. If the Event is rejected, for example in a terminating
- * namespace or by a quota, that is only logged and the round continues.
- */
-async function report(
-  { client, logger }: ServiceAddressesOptions,
-  event: Event & KubeObject,
-  signal: AbortSignal,
-): Promise<void> {
-  const { kind, namespace, name } = event.involvedObject;
-  const about = { kind, object: namespace === undefined ? name : `${namespace}/${name}` };
-  try {
-    if ((await client.get(EVENTS, event.metadata, 'cached', signal)) !== undefined) return;
-    logger.warn(about, event.message ?? '');
-    await client.create(EVENTS, event, signal);
-  } catch (error) {
-    if (signal.aborted) throw error;
-    logger.warn({ ...about, reason: errorMessage(error) }, 'cannot record the Event');
-  }
+  await recordWarning(options, serviceEvent(warning, formatTime(options.clock.now())), signal);
 }

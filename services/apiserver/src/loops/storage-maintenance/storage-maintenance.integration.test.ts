@@ -4,7 +4,8 @@ import { startEtcdCluster } from '@gantry/etcd/testing';
 import { silentLogger } from '@gantry/service';
 import { expect, it } from 'vitest';
 import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
-import { runMaintenanceRound, runRescue, runStorageMaintenance } from './storage-maintenance.ts';
+import { memberStatuses, runMaintenanceRound, runRescue, runStorageMaintenance } from './storage-maintenance.ts';
+import { findStorageWarnings } from './storage-warnings.ts';
 import { revisionOf } from '../../storage/keys.ts';
 import { TEST_SEALING } from '../../storage/testing/test-sealing.ts';
 import { committed, create, pod, putKey, remove, update } from '../../storage/testing/store-calls.ts';
@@ -76,8 +77,14 @@ it('makes an etcd writable again that ran out of space', async () => {
   const precious = await committed(store.write(create(pod('precious')), signal()));
   await fill(etcd);
   await expect(store.write(create(pod('more')), signal())).rejects.toMatchObject({ code: 'no-space' });
+  const warnings = async () => findStorageWarnings(await memberStatuses({ etcd }, signal()), QUOTA_BYTES);
+  expect(await warnings()).toMatchObject([
+    { member: 'etcd-0', reason: 'EtcdNearlyFull' },
+    { member: 'etcd-0', reason: 'EtcdNoSpace' },
+  ]);
   await committed(store.write(remove(pod('precious'), precious), signal()));
   await runMaintenanceRound({ ...base, etcd, process: 'mine' }, undefined, signal());
+  expect(await warnings()).toEqual([]);
   await expectSmall(etcd, [0]);
   await committed(store.write(create(pod('more')), signal()));
   await store.close(AbortSignal.timeout(1000));
@@ -127,7 +134,9 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
     process: 'mine',
     lanes: 2,
   });
-  expect(await runRescue({ ...base, etcd, process: 'mine' }, signal())).toBe('not-needed');
+  expect(await runRescue({ ...base, etcd, process: 'mine' }, await memberStatuses({ etcd }, signal()), signal())).toBe(
+    'not-needed',
+  );
   await fill(etcd);
   await expect(etcd.leases.grant(5000, { signal: signal() })).rejects.toMatchObject({ code: 'no-space' });
   const stop = new AbortController();

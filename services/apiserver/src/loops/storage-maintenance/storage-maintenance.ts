@@ -24,10 +24,12 @@ export interface MaintenanceOptions {
   readonly process: string;
   /** Time between rounds; five minutes by default. */
   readonly intervalMs?: number;
-  /** Time between checks whether etcd is full; 30 seconds by default. Checks without an owner have a jitter of one half. */
+  /** Time between checks of the members; 30 seconds by default. Those that every apiserver makes have a jitter of one half. */
   readonly fullCheckMs?: number;
   readonly onAction?: (action: MaintenanceAction) => void;
   readonly onError?: (reason: string) => void;
+  /** Called at each check, in every apiserver, with the status of each member by its index; undefined for a silent one. */
+  readonly onStatus?: (members: readonly (MemberStatus | undefined)[], signal: AbortSignal) => Promise<void>;
 }
 
 /** The name of the election. */
@@ -45,41 +47,50 @@ const RETRY = { initialMs: 500, maxMs: 10_000 };
  * of ended processes, and defragments. Runs until aborted. Failures are reported and retried.
  */
 export async function runStorageMaintenance(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
-  await Promise.all([laneKeeper(options).run(signal), maintainWhileElected(options, signal), rescue(options, signal)]);
+  await Promise.all([
+    laneKeeper(options).run(signal),
+    maintainWhileElected(options, signal),
+    watchMembers(options, signal),
+  ]);
 }
 
 /**
- * Frees space in a full etcd that has no owner of maintenance. A full etcd grants no lease, so no owner can be elected. Several
- * apiservers may do this at the same time: each step may be repeated, and each round first checks whether it is still needed.
+ * Looks at the members: reports their status, and frees space in a full etcd that has no owner of maintenance. A full etcd grants no lease,
+ * so no owner can be elected. Several apiservers may do this at the same time: each step may be repeated, and each round first checks
+ * whether it is still needed.
  */
-async function rescue(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+async function watchMembers(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, fullCheckMs = FULL_CHECK_MS, onError } = options;
   const every = { initialMs: fullCheckMs, maxMs: fullCheckMs, jitter: 0.5 };
   while (!signal.aborted) {
-    await pause(clock, backoffMs(every, 1, random), signal);
-    if (signal.aborted) return;
     try {
-      await runRescue(options, signal);
+      // A silent member is reported by rounds only, since this check runs often.
+      const members = await memberStatuses({ etcd: options.etcd }, signal);
+      await runRescue(options, members, signal);
+      await options.onStatus?.(members, signal);
     } catch (error) {
       if (!signal.aborted) onError?.(errorMessage(error));
     }
+    await pause(clock, backoffMs(every, 1, random), signal);
   }
 }
 
-/** Checks whether etcd is full and has no owner; if so, runs a maintenance round. Returns whether that was needed. */
-export async function runRescue(options: MaintenanceOptions, signal: AbortSignal): Promise<'needed' | 'not-needed'> {
-  const { etcd } = options;
+/** Runs a maintenance round if members are full and etcd has no owner of maintenance. Returns whether that was needed. */
+export async function runRescue(
+  options: MaintenanceOptions,
+  members: readonly (MemberStatus | undefined)[],
+  signal: AbortSignal,
+): Promise<'needed' | 'not-needed'> {
+  if (!isAnyFull(members)) return 'not-needed';
   const request = { key: electionKeyOf(OWNER), fields: 'count' } as const;
-  const { count } = await etcd.kv.range(request, { signal, timeoutMs: CALL_TIMEOUT_MS });
+  const { count } = await options.etcd.kv.range(request, { signal, timeoutMs: CALL_TIMEOUT_MS });
   if (count > 0) return 'not-needed';
-  if (!(await isAnyFull(etcd, signal))) return 'not-needed';
   await runMaintenanceRound(options, undefined, signal);
   return 'needed';
 }
 
-/** Members that do not respond count as not full. They are reported by rounds only, since this check runs often. */
-async function isAnyFull(etcd: Etcd, signal: AbortSignal): Promise<boolean> {
-  const members = await memberStatuses({ etcd }, signal);
+/** Members that do not respond count as not full. */
+function isAnyFull(members: readonly (MemberStatus | undefined)[]): boolean {
   return members.some((member) => member !== undefined && isFull(member));
 }
 
@@ -133,7 +144,7 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
     intervalMs: stepMs,
     onError: (error) => onError?.(errorMessage(error)),
     round: async () => {
-      const isFull = await isAnyFull(etcd, signal);
+      const isFull = isAnyFull(await memberStatuses({ etcd }, signal));
       if (!schedule.isDue(clock.monotonicMs(), isFull)) return;
       previousRevision = await runMaintenanceRound(options, previousRevision, signal);
     },
@@ -173,7 +184,7 @@ export async function runMaintenanceRound(
 }
 
 /** The status of each member, by its index. A member that does not respond is reported and has undefined. */
-function memberStatuses(
+export function memberStatuses(
   options: Pick<MaintenanceOptions, 'etcd' | 'onError'>,
   signal: AbortSignal,
 ): Promise<readonly (MemberStatus | undefined)[]> {
