@@ -72,6 +72,18 @@ test('a cluster that is restored runs what it ran then, and nothing else', { tim
   await cluster.untilRolledOut(name, 'old');
 });
 
+test('a scheduled snapshot is taken at the first start, and can be checked', { timeout: 300_000 }, async () => {
+  const path = await folder();
+  const [apiserver = ''] = (await cluster.containers('apiserver')).map(({ id }) => id);
+  const scheduled = '/var/lib/gantry/snapshots';
+  const names = (await cluster.docker(['exec', apiserver, 'ls', scheduled])).split('\n').filter((name) => name !== '');
+  expect(names).toEqual([expect.stringMatching(/^scheduled-\d{4}-.*Z\.snapshot$/)]);
+  await cluster.docker(['cp', `${apiserver}:${scheduled}/${names[0]}`, join(path, 'copy')]);
+  const { code, stdout, stderr } = await snapshot('check', join(path, 'copy'));
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('keys: left-out');
+});
+
 test('a file that is damaged, or of another cluster, is refused before anything stops', {
   timeout: 300_000,
 }, async () => {

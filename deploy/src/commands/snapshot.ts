@@ -56,7 +56,13 @@ async function ensureCluster(file: string): Promise<'kept' | 'new'> {
   if (readSettings(config) !== undefined) return 'kept';
   if (!existsSync(file)) throw new CommandError(`there is no file ${file}`);
   const shell = createShell(config.root, inheritedEnvironment());
-  const settings = await mustRun(shell, 'tar', ['-xOf', file, 'env']);
+  const { code, stdout: settings } = await shell.run('tar', ['-xOf', file, 'env']);
+  if (code !== 0) {
+    throw new CommandError(
+      `no cluster was started here, and ${file} has no settings for a new one`,
+      'scheduled snapshots have no settings and no keys: restore one of `npm run snapshot -- save` first',
+    );
+  }
   const progress = createProgress(systemClock, (text) => process.stdout.write(text));
   await progress.step('a new cluster with the settings of the file', async (note) => {
     mkdirSync(config.home, { recursive: true });

@@ -3,7 +3,7 @@ import { TOKEN_KEY_ORDERS, type TokenKeyOrder } from './token-keys.ts';
 /** Settings of the certificate job. */
 export interface PkiConfig {
   readonly root: string;
-  /** Contains one data folder per etcd member, that of the audit log and that of the ingress controller. */
+  /** Contains one data folder per etcd member, those of the audit log and of snapshots, and that of the ingress controller. */
   readonly dataRoot: string;
   readonly etcdMembers: readonly string[];
   readonly serviceCidr: string;

@@ -19,7 +19,7 @@ import { planTokenKeys, type TokenKey, type TokenKeyOrder } from './token-keys.t
 export interface OneShotOptions {
   /** Contains one folder per role. */
   readonly root: string;
-  /** Contains one data folder per etcd member, that of the audit log and that of the ingress controller. */
+  /** Contains one data folder per etcd member, those of the audit log and of snapshots, and that of the ingress controller. */
   readonly dataRoot: string;
   readonly etcdMembers: readonly string[];
   readonly serviceCidr: string;
@@ -55,7 +55,9 @@ export async function runOneShot(options: OneShotOptions): Promise<void> {
   for (const member of options.etcdMembers) {
     await ensureOwner(join(options.dataRoot, member), { uid: ETCD_UID, gid: ETCD_UID });
   }
-  await ensureOwner(join(options.dataRoot, 'audit'), { uid: SERVICE_UID, gid: SERVICE_UID });
+  for (const name of ['audit', 'snapshots']) {
+    await ensureOwner(join(options.dataRoot, name), { uid: SERVICE_UID, gid: SERVICE_UID });
+  }
   await ensureOwner(join(options.dataRoot, 'ingress'), { uid: INGRESS_UID, gid: INGRESS_UID });
   const roles = fixedRoles(options);
   const folders = new Map<Role, Folder>();

@@ -96,7 +96,10 @@ export async function restore(context: OpenCluster, file: string, { keys, unread
       );
     }
     if (keys === 'file' && facts.keys === 'left-out') {
-      throw new CommandError(`${file} has no keys: it was saved with --without-keys`, 'restore it without --keys');
+      throw new CommandError(
+        `${file} has no keys: it is a scheduled snapshot, or was saved with --without-keys`,
+        'restore it without --keys',
+      );
     }
     const present = await presentSealingKeys(context);
     const isLost = present.length === 0;

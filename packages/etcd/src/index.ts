@@ -26,6 +26,7 @@ export {
   type Operation,
   type OperationResult,
   prefixEnd,
+  type SnapshotPart,
   type RangeRequest,
   type RangeResult,
   type Transaction,

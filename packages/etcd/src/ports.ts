@@ -143,6 +143,13 @@ export interface MemberStatus {
   readonly alarms: readonly string[];
 }
 
+/** A part of a member's state, as `etcdctl snapshot save` writes it. */
+export interface SnapshotPart {
+  readonly bytes: Uint8Array;
+  /** Bytes of the state that follow this part. Its checksum, in the last part, is not among them. */
+  readonly remainingBytes: number;
+}
+
 /** Maintenance of the members. `compact` and `disarm` try one member after the other until one responds. */
 export interface Maintenance {
   status(options: CallOptions): Promise<MemberStatus>;
@@ -153,6 +160,8 @@ export interface Maintenance {
   compact(revision: number, options: CallOptions): Promise<void>;
   /** Releases free pages of one member's file. The member does not respond until that is done. */
   defragment(options: CallOptions): Promise<void>;
+  /** Reads the whole state of one member in order. The last 32 bytes are the SHA-256 of all others. */
+  snapshot(options: CallOptions): AsyncIterable<SnapshotPart>;
   /** Clears NOSPACE alarms. */
   disarm(options: CallOptions): Promise<void>;
 }

@@ -32,6 +32,12 @@ export interface ApiServerConfig {
     readonly maxMiB: number;
     readonly maxBackups: number;
   };
+  readonly snapshots: {
+    /** 0: none are taken. */
+    readonly everyMinutes: number;
+    readonly keep: number;
+    readonly folder: string;
+  };
   readonly logLevel: LogLevel;
 }
 
@@ -63,6 +69,11 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
       folder: reader.text('GANTRY_AUDIT_LOG_DIR', '/var/log/gantry'),
       maxMiB: reader.integer('GANTRY_AUDIT_LOG_MAX_MIB', { min: 1, max: 10_240 }, 100),
       maxBackups: reader.integer('GANTRY_AUDIT_LOG_MAX_BACKUPS', { min: 0, max: 1000 }, 10),
+    },
+    snapshots: {
+      everyMinutes: reader.integer('GANTRY_SNAPSHOT_EVERY_MINUTES', { min: 0, max: 43_200 }, 0),
+      keep: reader.integer('GANTRY_SNAPSHOT_KEEP', { min: 1, max: 1000 }, 8),
+      folder: reader.text('GANTRY_SNAPSHOT_DIR', '/var/lib/gantry/snapshots'),
     },
     logLevel: reader.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));

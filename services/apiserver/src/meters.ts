@@ -1,3 +1,4 @@
+import type { Instant } from '@gantry/base';
 import type { Counter, Metrics } from '@gantry/service';
 import type { LogFileOptions } from './audit/log-file.ts';
 import type { LegacyToken } from './auth/authn/legacy-tokens.ts';
@@ -74,6 +75,16 @@ export function storageMeter(
   return (observed) => {
     members = observed;
   };
+}
+
+/** Reports the time of the newest scheduled snapshot. */
+export function snapshotMeter(metrics: Metrics): (takenAt: Instant) => void {
+  const time = metrics.gauge(
+    'gantry_snapshot_last_success_timestamp_seconds',
+    'Time of the newest scheduled snapshot; 0 in API servers that have not taken them',
+  );
+  time.set(0);
+  return (takenAt) => time.set(takenAt / 1000);
 }
 
 export function auditCounters(metrics: Metrics): Pick<LogFileOptions, 'written' | 'lost'> {

@@ -1,7 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, errorMessage, must, systemClock, systemUid, untilAborted, untilDone } from '@gantry/base';
+import {
+  type Clock,
+  errorMessage,
+  formatTime,
+  must,
+  systemClock,
+  systemUid,
+  untilAborted,
+  untilDone,
+  withDeadline,
+} from '@gantry/base';
 import { type CertificateRequestClient, createCertificateRequester } from '@gantry/client';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
@@ -18,7 +28,7 @@ import { createAgentUsage } from './agents/agent-usage.ts';
 import { createAgentLogs } from './endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
-import { auditCounters, reportCache, storageMeter, storeRetryCounter } from './meters.ts';
+import { auditCounters, reportCache, snapshotMeter, storageMeter, storeRetryCounter } from './meters.ts';
 import type { ApiServerConfig } from './config.ts';
 import { AddressedTls } from './loops/addressed-tls.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './peer-registry.ts';
@@ -27,6 +37,8 @@ import { ensureIncarnation } from './incarnation.ts';
 import { metricsKinds, resources } from '@gantry/kinds';
 import { createApiServer } from './server.ts';
 import { runStorageMaintenance } from './loops/storage-maintenance/storage-maintenance.ts';
+import type { SnapshotSchedule } from './loops/storage-maintenance/scheduled-snapshots.ts';
+import { recordWarning, storageEvent } from './loops/warning-events.ts';
 import { StorageReporter } from './loops/storage-maintenance/storage-warnings.ts';
 import {
   createEtcdObjectStore,
@@ -34,6 +46,7 @@ import {
   INCARNATION_KEY,
   KEY_FILE,
   openSealingKeys,
+  sealingKeyIds,
   type Sealing,
 } from './storage/index.ts';
 import { type CertificateSigningRequest, type KubeObject, StatusError } from '@gantry/objects';
@@ -44,6 +57,8 @@ const GRPC_PORT = 6444;
 const RETRY_MS = 500;
 /** Timeout of a health check of an etcd member. */
 const HEALTH_MS = 2000;
+/** Time limit of recording an Event about etcd. */
+const EVENT_MS = 5000;
 
 /** The rights of other users in etcd. */
 const ACCESS: readonly AccessRule[] = [
@@ -121,6 +136,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
           etcd,
           ...{ clock, random, log: logger },
           process: processId,
+          snapshots: snapshotSchedule(config, { client, clock, logger, metrics }),
           onAction: (action) => logger.info({ action: action.kind }, 'etcd maintenance'),
           onError: (reason) => logger.warn({ reason }, 'etcd maintenance failed, retrying'),
           onStatus: async (members, ended) => {
@@ -140,6 +156,27 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     renewedDirs: [config.tlsDir, config.agentTlsDir],
     members: [auditLog, storeMember(store), maintenance, ...members, ...(addressed === undefined ? [] : [addressed])],
   });
+}
+
+/** Scheduled snapshots as the settings say; undefined if there are none. */
+function snapshotSchedule(
+  { clusterId, sealingDir, snapshots: { everyMinutes, keep, folder } }: ApiServerConfig,
+  parts: { client: LoopbackClient; clock: Clock; logger: Logger; metrics: Metrics },
+): SnapshotSchedule | undefined {
+  if (everyMinutes === 0) return undefined;
+  const { clock, logger, metrics } = parts;
+  return {
+    ...{ folder, keep, clusterId },
+    everyMs: everyMinutes * 60_000,
+    sealingKeys: () => sealingKeyIds(sealingDir),
+    onSnapshot: snapshotMeter(metrics),
+    onFailure: async (reason, signal) => {
+      const warning = { member: 'etcd', reason: 'SnapshotFailed', message: `has no new snapshot: ${reason}` } as const;
+      using limited = withDeadline(clock, signal, EVENT_MS);
+      await recordWarning(parts, storageEvent(warning, formatTime(clock.now())), limited);
+    },
+    log: logger,
+  };
 }
 
 /** A group member that closes the store after the later members have ended. */

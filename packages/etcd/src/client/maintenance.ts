@@ -6,6 +6,7 @@ import { revisionOf } from './wire.ts';
 
 /** For calls that end only after a member has rewritten its file. */
 const REWRITE_TIMEOUT_MS = 60_000;
+const SNAPSHOT_TIMEOUT_MS = 600_000;
 
 /** Maintenance calls. Calls about one member take its index from the options. */
 export function createMaintenance(members: MemberSet): Maintenance {
@@ -37,6 +38,14 @@ export function createMaintenance(members: MemberSet): Maintenance {
 
     async defragment(options) {
       await members.write(Wire.method.defragment, {}, { timeoutMs: REWRITE_TIMEOUT_MS, ...options });
+    },
+
+    async *snapshot(options) {
+      const member = members.at(options.member ?? members.preferred);
+      const { signal, timeoutMs = SNAPSHOT_TIMEOUT_MS } = options;
+      for await (const { blob, remainingBytes } of member.download(Wire.method.snapshot, {}, { signal, timeoutMs })) {
+        yield { bytes: blob, remainingBytes: Number(remainingBytes) };
+      }
     },
 
     async disarm(options) {

@@ -2,11 +2,12 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type {
   DescMessage,
   DescMethodBiDiStreaming,
+  DescMethodServerStreaming,
   DescMethodUnary,
   MessageInitShape,
   MessageShape,
 } from '@bufbuild/protobuf';
-import { Client, type ClientDuplexStream, credentials, Metadata } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { type Clock, onAbort } from '@gantry/base';
 import { liveChannel, type Liveness, ReconnectingClient, type TlsMaterial } from '@gantry/tls';
 import { EtcdError } from '../etcd-error.ts';
@@ -86,6 +87,32 @@ export class MemberConnection {
     return await promise;
   }
 
+  /** Reads a stream of responses. Leaving the loop cancels it. */
+  async *download<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    payload: MessageInitShape<I>,
+    { signal, timeoutMs }: Omit<UnaryOptions, 'effect'>,
+  ): AsyncGenerator<MessageShape<O>> {
+    signal.throwIfAborted();
+    const stream = this.#connection.client.makeServerStreamRequest<MessageShape<I>, MessageShape<O>>(
+      pathOf(method),
+      encoder(method.input),
+      decoder(method.output),
+      create(method.input, payload),
+      new Metadata(),
+      { deadline: this.#clock.now() + timeoutMs },
+    );
+    using _ = onAbort(signal, () => stream.cancel());
+    try {
+      yield* stream as AsyncIterable<MessageShape<O>>;
+    } catch (error) {
+      if (signal.aborted) throw abortReason(signal);
+      throw isServiceError(error) ? fromServiceError(error, 'read', this.endpoint) : error;
+    } finally {
+      stream.cancel();
+    }
+  }
+
   /** Opens a stream. The caller cancels it after use. */
   stream<I extends DescMessage, O extends DescMessage>(method: DescMethodBiDiStreaming<I, O>): Stream<I, O> {
     const metadata = new Metadata();
@@ -117,7 +144,7 @@ function connect(endpoint: string, tls: TlsMaterial | undefined, clock: Clock): 
   }, clock);
 }
 
-function pathOf({ parent, name }: DescMethodUnary | DescMethodBiDiStreaming): string {
+function pathOf({ parent, name }: DescMethodUnary | DescMethodServerStreaming | DescMethodBiDiStreaming): string {
   return `/${parent.typeName}/${name}`;
 }
 
@@ -130,6 +157,10 @@ function encoder<T extends DescMessage>(type: T): (message: MessageShape<T>) => 
 
 function decoder<T extends DescMessage>(type: T): (bytes: Buffer) => MessageShape<T> {
   return (bytes) => fromBinary(type, bytes);
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && 'details' in error;
 }
 
 function abortReason(signal: AbortSignal): Error {

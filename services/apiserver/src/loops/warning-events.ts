@@ -14,11 +14,11 @@ export interface ServiceWarning {
   readonly value: string;
 }
 
-/** A member of etcd that has, or will soon have, no space, or whose data differs from that of the others. */
+/** A problem of etcd: a member has, or will soon have, no space, its data differs from that of the others, or a snapshot failed. */
 export interface StorageWarning {
-  /** `etcd-0`; `etcd` if the member does not respond. */
+  /** `etcd-0`; `etcd` if it is none, or one that does not respond. */
   readonly member: string;
-  readonly reason: 'EtcdNearlyFull' | 'EtcdNoSpace' | 'EtcdCorrupt';
+  readonly reason: 'EtcdNearlyFull' | 'EtcdNoSpace' | 'EtcdCorrupt' | 'SnapshotFailed';
   readonly message: string;
 }
 

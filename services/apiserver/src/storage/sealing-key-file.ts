@@ -60,6 +60,11 @@ export async function forgetOldSealingKeys(folder: string): Promise<readonly str
 
 type Keys = readonly [SealingKey, ...SealingKey[]];
 
+/** The ids of all keys, the current one first. */
+export async function sealingKeyIds(folder: string): Promise<readonly string[]> {
+  return (await readKeys(folder)).map(({ id }) => id);
+}
+
 async function readKeys(folder: string): Promise<Keys> {
   const path = join(folder, KEY_FILE);
   return parseKeys(path, await readFile(path, 'utf8'));

@@ -12,6 +12,7 @@ import {
 } from '@gantry/etcd';
 import type { Logger } from '@gantry/service';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
+import { keepSnapshots, type SnapshotSchedule } from './scheduled-snapshots.ts';
 import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
 
 /** Dependencies and intervals of the maintenance. */
@@ -26,6 +27,8 @@ export interface MaintenanceOptions {
   readonly intervalMs?: number;
   /** Time between checks of the members; 30 seconds by default. Those that every apiserver makes have a jitter of one half. */
   readonly fullCheckMs?: number;
+  /** Absent: no snapshots are taken. */
+  readonly snapshots?: SnapshotSchedule | undefined;
   readonly onAction?: (action: MaintenanceAction) => void;
   readonly onError?: (reason: string) => void;
   /** Called at each check, in every apiserver, with the status of each member by its index; undefined for a silent one. */
@@ -126,7 +129,15 @@ async function maintainWhileElected(options: MaintenanceOptions, signal: AbortSi
     identity: options.process,
     ttlMs: OWNER_TTL_MS,
   });
-  await lead({ ...options, election, act: (_term, ended) => runRounds(options, ended) }, signal);
+  await lead({ ...options, election, act: (_term, ended) => maintain(options, ended) }, signal);
+}
+
+async function maintain(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+  const { etcd, snapshots } = options;
+  await Promise.all([
+    runRounds(options, signal),
+    ...(snapshots === undefined ? [] : [keepSnapshots(etcd, snapshots, options, signal)]),
+  ]);
 }
 
 /**
