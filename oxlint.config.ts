@@ -9,7 +9,7 @@ const NO_DEFAULT_EXPORT = {
 };
 const NO_EXPORT_ALL = {
   // Generated files are exported whole: a list of their names would be a second copy.
-  selector: 'ExportAllDeclaration:not([source.value=/^\\.\\/generated\\//])',
+  selector: 'ExportAllDeclaration:not([source.value=/\\bgenerated\\b/])',
   message: 'Name each export in index.ts.',
 };
 const NO_TOP_LEVEL_LET = {

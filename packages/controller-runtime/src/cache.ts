@@ -38,6 +38,8 @@ export interface Cache {
   dependentsOf(ownerUid: string): readonly KubeObject[];
   /** The object of a watched resource that has this uid. */
   withUid(uid: string): KubeObject | undefined;
+  /** Whether the cache holds this object of a watched resource, if it exists: false outside the namespace and the selectors of the watch. */
+  selects(resource: ResourceRef, object: KubeObject): boolean;
   /** The resourceVersion that this resource has reached; undefined when it is not watched. */
   reached(resource: ResourceRef): number | undefined;
 }

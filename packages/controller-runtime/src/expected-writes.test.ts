@@ -26,6 +26,7 @@ describe('expected writes', () => {
   const cache = {
     reached: (resource: Resource) => (resource.resource === 'configmaps' ? reached : undefined),
     get: (_resource: Resource, _key: ObjectKey) => cached,
+    selects: (_resource: Resource, { metadata }: KubeObject) => metadata.labels?.['outside'] === undefined,
   } as Partial<Cache> as Cache;
   beforeEach(() => {
     fake = new FakeObjectClient(new ManualClock());
@@ -56,6 +57,12 @@ describe('expected writes', () => {
 
   it('do not count where nothing is cached', async () => {
     await writes.client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }, signal);
+    expect(writes.areSeenBy(cache)).toBe(true);
+  });
+
+  it('do not count outside the selection of the cache', async () => {
+    const labels = { outside: 'yes' };
+    await writes.client.create(CONFIG_MAPS, { ...CONFIG_MAP, metadata: { ...KEY, labels } }, signal);
     expect(writes.areSeenBy(cache)).toBe(true);
   });
 

@@ -13,7 +13,12 @@ import { parseVersion } from './revision.ts';
 
 /** A write that the cache must show before its key may be reconciled again. */
 type Expectation =
-  | { readonly kind: 'version'; readonly resource: Resource; readonly resourceVersion: number }
+  | {
+      readonly kind: 'version';
+      readonly resource: Resource;
+      readonly resourceVersion: number;
+      readonly object: KubeObject;
+    }
   | { readonly kind: 'deleted'; readonly resource: Resource; readonly key: ObjectKey; readonly uid: string };
 
 /**
@@ -114,14 +119,17 @@ export class ExpectedWrites {
       return;
     }
     const resourceVersion = parseVersion(object.metadata?.resourceVersion);
-    if (resourceVersion > 0) this.#expected.push({ kind: 'version', resource, resourceVersion });
+    if (resourceVersion > 0) this.#expected.push({ kind: 'version', resource, resourceVersion, object });
   }
 }
 
 function isSeen(expectation: Expectation, cache: Cache): boolean {
   const reached = cache.reached(expectation.resource);
   if (reached === undefined) return true;
-  if (expectation.kind === 'version') return reached >= expectation.resourceVersion;
+  if (expectation.kind === 'version') {
+    // A watch with selectors reports nothing of other objects, and its version would be reached only by a bookmark.
+    return reached >= expectation.resourceVersion || !cache.selects(expectation.resource, expectation.object);
+  }
   const object = cache.get(expectation.resource, expectation.key);
   return object?.metadata.uid !== expectation.uid || object.metadata.deletionTimestamp !== undefined;
 }

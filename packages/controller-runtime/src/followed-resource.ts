@@ -1,17 +1,19 @@
 import { anySignal, type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
-import type { KubeObject, Resource } from '@gantry/objects';
+import { type KubeObject, parseLabelSelector, type Resource, type Selector } from '@gantry/objects';
 import { Informer } from './informer.ts';
 import type { Log } from './log.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 import type { ObjectChange } from './resource-index.ts';
 import { groupResource } from './served-resource.ts';
 
+type Selection = Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
+
 export interface FollowedResourceOptions<R extends Resource> {
   readonly resource: R;
   readonly client: Pick<ObjectReader, 'list' | 'watch'>;
   /** Which objects are followed, and whether only their metadata; all objects in full when absent. */
-  readonly selection?: Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
+  readonly selection?: Selection;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -32,6 +34,8 @@ export interface Progress {
 export class FollowedResource<R extends Resource = Resource> {
   readonly resource: R;
   readonly informer: Informer;
+  readonly selection: Selection;
+  readonly #labels: Selector | undefined;
   readonly #options: FollowedResourceOptions<R>;
   readonly #reflector: Reflector;
   readonly #stop = new AbortController();
@@ -42,6 +46,8 @@ export class FollowedResource<R extends Resource = Resource> {
     const { resource, client, selection = {}, clock, random, before, byUid } = options;
     this.#options = options;
     this.resource = resource;
+    this.selection = selection;
+    this.#labels = selection.labelSelector === undefined ? undefined : parseLabelSelector(selection.labelSelector);
     this.informer = before?.informer ?? new Informer(byUid);
     this.#state = before?.state ?? 'unknown';
     this.#reflector = new Reflector({ client, resource, clock, random, ...selection });
@@ -55,6 +61,13 @@ export class FollowedResource<R extends Resource = Resource> {
   /** Monotonic time of the first failure after the last success; undefined while lists and watches succeed. */
   get failingSinceMs(): number | undefined {
     return this.#failingSinceMs;
+  }
+
+  /** Whether an object is in the namespace and matches the label selector of the watch. The field selector is not considered. */
+  selects({ metadata }: KubeObject): boolean {
+    const { namespace = '' } = this.selection;
+    if (namespace !== '' && metadata.namespace !== namespace) return false;
+    return this.#labels === undefined || this.#labels.matches(metadata.labels);
   }
 
   /** Lists again now, without waiting for the watch. */

@@ -4,6 +4,7 @@
  * - `manager`: runs controllers while this process leads, over one shared cache; `controller` is what they declare
  * - `informers`: the cache and its events, for built-in, custom and aggregated resources; `reflector` lists and watches one
  * - `resource-directory`: which custom and aggregated resources there are
+ * - `controller-group`: controllers over one cache, for the manager and for operators outside; `controller-meters` are its metrics
  * - `work-queue`, `controller-runner`: keys, workers, back-off; a key waits until the cache shows the writes of its reconcile
  * - `plan-result`: carries out a `Plan` and turns it into a result
  * - `leader`: works in terms of leadership, with their fences; `leader-record` shows the leader in a Lease
@@ -13,6 +14,8 @@
  */
 export type { Cache } from './cache.ts';
 export type { ControllerContext, ControllerSpec, Result, WatchSpec } from './controller.ts';
+export { ControllerGroup } from './controller-group.ts';
+export { createControllerMetrics } from './controller-meters.ts';
 export type { ReconcileReport, StaleReport } from './controller-runner.ts';
 export type { EventRecorder } from './event-recorder.ts';
 export { createEventSeriesRecorder } from './event-series.ts';
@@ -21,15 +24,16 @@ export { executeActions } from './execute-actions.ts';
 export { IndexedObjects } from './indexed-objects.ts';
 export { type InformedResource, type InformerEvent, Informers } from './informers.ts';
 export { createFenceHolder, Leader, type LeaderOptions } from './leader.ts';
+export { planLeaseSpec } from './leader-record.ts';
 export { findObject } from './find-object.ts';
 export type { Log } from './log.ts';
 export { createManager, type ManagerOptions } from './manager.ts';
 export { carryOut, lookAgainOnConflict, resultOf } from './plan-result.ts';
-export type { QueueObserver, QueueState } from './queue-meter.ts';
 export { formatReconcileKey, kindKeyOf, type ReconcileKey } from './reconcile-key.ts';
 export { Reflector, type ReflectedChange, type ReflectorEvent } from './reflector.ts';
 export type { ObjectChange } from './resource-index.ts';
 export { parseVersion } from './revision.ts';
 export { customResource, groupResource, isEmptied, type ServedResource } from './served-resource.ts';
-export type { ServedResources } from './served-resources.ts';
+export { createServedResources, type ServedResources } from './served-resources.ts';
+export { ResourceDirectory } from './resource-directory.ts';
 export { watchMapped, watchSelf } from './watch-specs.ts';

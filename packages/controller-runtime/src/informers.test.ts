@@ -140,6 +140,39 @@ describe('informers', () => {
     expect(informers.cache.revision()).toBe(client.revision);
   });
 
+  it('catch up with what their watches have not reported, each resource with its own version', async () => {
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    await client.put(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata: configMap('other').metadata });
+    let state = 'behind';
+    const caught = informers.catchUp(stop.signal).then(() => (state = 'caught up'));
+    await clock.advance(10);
+    expect(state).toBe('behind');
+    await clock.advance(1000);
+    await caught;
+    expect(informers.cache.reached(CONFIG_MAPS)).toBeGreaterThan(client.revision * 256);
+    expect(informers.cache.reached(PODS)).toBeGreaterThan(client.revision * 256);
+  });
+
+  it('cache what a resource is narrowed to, and say what that is', async () => {
+    const metadata = { name: 'red', namespace: 'a', labels: { color: 'red' }, annotations: { a: 'b' } };
+    const narrow = { ...CONFIG_MAPS, namespace: 'a', labelSelector: 'color=red', metadataOnly: true };
+    informers = new Informers({ client, resources: [narrow], clock, random: () => 0.5, log: silentLog });
+    const red = await client.put(CONFIG_MAPS, { ...configMap('red', { key: 'value' }), metadata });
+    const blue = await client.put(CONFIG_MAPS, configMap('blue'));
+    const far = await client.put(CONFIG_MAPS, { ...configMap('red'), metadata: { ...metadata, namespace: 'b' } });
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    const [cached, ...others] = informers.cache.list(CONFIG_MAPS);
+    expect(others).toEqual([]);
+    expect([cached?.metadata.name, cached?.data, cached?.metadata.annotations]).toEqual(['red', undefined, undefined]);
+    expect([red, blue, far].map((object) => informers.cache.selects(CONFIG_MAPS, object))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
   it('find pods by node and dependents by owner', async () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'owner', controller: true }];
     const pod: Pod = {

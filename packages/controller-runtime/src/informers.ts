@@ -26,6 +26,8 @@ export interface InformedResource extends Resource {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Caches only the metadata of each object, without managed fields and annotations. */
+  readonly metadataOnly?: boolean;
 }
 
 export interface InformersOptions {
@@ -72,9 +74,10 @@ export class Informers {
     for (const resource of options.resources) {
       const id = resourceId(resource);
       if (this.#builtIn.has(id)) continue;
-      const { namespace, labelSelector, fieldSelector } = resource;
-      const selection = { namespace, labelSelector, fieldSelector };
-      this.#builtIn.set(id, new FollowedResource({ ...options, resource, selection, byUid: this.#byUid }));
+      const { namespace, labelSelector, fieldSelector, metadataOnly } = resource;
+      const selection = { namespace, labelSelector, fieldSelector, metadataOnly };
+      const client = metadataOnly === true ? metadataReader(options.client, resource) : options.client;
+      this.#builtIn.set(id, new FollowedResource({ ...options, client, resource, selection, byUid: this.#byUid }));
     }
     this.cache = this.#createCache();
   }
@@ -205,6 +208,29 @@ export class Informers {
     await this.reach(storeRevision(parseVersion(resourceVersion)), signal);
   }
 
+  /**
+   * Resolves when each built-in resource in the cache has reached the newest version that the server has of it. Unlike `reachNewest`, it
+   * compares no versions of different resources, so it works with any API server.
+   */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    await this.when(() => this.synced(), signal);
+    await Promise.all([...this.#builtIn.values()].map((followed) => this.#catchUp(followed, signal)));
+  }
+
+  async #catchUp(followed: FollowedResource, signal: AbortSignal): Promise<void> {
+    const { resource, informer, selection } = followed;
+    const { resourceVersion } = await this.#options.client.list(resource, { ...selection, limit: 1 }, signal);
+    const newest = parseVersion(resourceVersion);
+    const isReached = () => informer.reached >= newest;
+    if (isReached()) return;
+    const cancel = this.#options.clock.setTimer(CATCH_UP_MS, () => followed.relist());
+    try {
+      await this.when(isReached, signal);
+    } finally {
+      cancel();
+    }
+  }
+
   #readRevision(signal: AbortSignal): void {
     const first = this.#builtIn.values().next().value;
     if (first === undefined) return;
@@ -238,6 +264,7 @@ export class Informers {
       },
       dependentsOf: (ownerUid) => this.#informers().flatMap((informer) => informer.index.dependentsOf(ownerUid)),
       withUid: (uid) => this.#byUid.get(uid),
+      selects: (resource, object) => find(resource)?.selects(object) === true,
       reached: (resource) => {
         const builtIn = this.#builtIn.get(resourceId(resource));
         if (builtIn !== undefined) return builtIn.informer.reached;

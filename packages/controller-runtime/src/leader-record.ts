@@ -1,5 +1,5 @@
 import { equalJson, type Lease, LEASES } from '@gantry/objects';
-import { type Clock, ControlLoop, errorMessage, formatMicroTime, type Random } from '@gantry/base';
+import { type Clock, ControlLoop, errorMessage, formatMicroTime, type Instant, type Random } from '@gantry/base';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import { createEventRecorder } from './event-writer.ts';
 import type { Log } from './log.ts';
@@ -66,12 +66,17 @@ async function writeLease(options: LeaderRecordOptions, signal: AbortSignal): Pr
 }
 
 /** The Lease's spec while `identity` leads. */
-export function planLeaseSpec(current: Lease['spec'], identity: string, now: number): NonNullable<Lease['spec']> {
+export function planLeaseSpec(
+  current: Lease['spec'],
+  identity: string,
+  now: Instant,
+  seconds = LEASE_SECONDS,
+): NonNullable<Lease['spec']> {
   const isSame = current?.holderIdentity === identity;
   const time = formatMicroTime(now);
   return {
     holderIdentity: identity,
-    leaseDurationSeconds: LEASE_SECONDS,
+    leaseDurationSeconds: seconds,
     acquireTime: isSame ? (current.acquireTime ?? time) : time,
     renewTime: time,
     leaseTransitions: (current?.leaseTransitions ?? 0) + (isSame || current === undefined ? 0 : 1),

@@ -8,13 +8,13 @@ import type { Activities, Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec } from './controller.ts';
-import { ControllerRunner, type ReconcileReport, type StaleReport } from './controller-runner.ts';
-import { createEventRecorder } from './event-writer.ts';
+import { ControllerGroup } from './controller-group.ts';
+import type { ReconcileReport, StaleReport } from './controller-runner.ts';
 import { type InformedResource, type InformerEvent, Informers } from './informers.ts';
 import { type FenceHolder, Leader } from './leader.ts';
 import type { Log } from './log.ts';
 import type { Discover } from './remote-group.ts';
-import { QueueMeter, type QueueObserver, type QueueState } from './queue-meter.ts';
+import type { QueueObserver, QueueState } from './queue-meter.ts';
 import { ResourceDirectory } from './resource-directory.ts';
 import type { ObjectChange } from './resource-index.ts';
 import { createRoutedClient } from './routed-client.ts';
@@ -70,12 +70,11 @@ class ControllerManager implements Manager {
   readonly #informers: Informers;
   readonly #directory: ResourceDirectory;
   readonly leader: Leader;
-  readonly #meters: ReadonlyMap<string, QueueMeter>;
+  readonly #group: ControllerGroup;
 
   constructor(options: ManagerOptions) {
     const { clock, random, log, controllers, aggregated, resources = [] } = options;
     this.#options = options;
-    this.#meters = new Map(controllers.map(({ name }) => [name, new QueueMeter(name, options.observeQueue?.(name))]));
     const watched = [
       ...resources,
       ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource)),
@@ -84,10 +83,12 @@ class ControllerManager implements Manager {
     this.#directory = new ResourceDirectory({ discover: aggregated?.discover, clock, random });
     this.#client = this.#createClient();
     this.#informers = new Informers({ client: this.#client, resources: watched, clock, random, log });
+    const served = createServedResources(this.#directory, this.#informers);
+    this.#group = new ControllerGroup({ ...options, client: this.#client, informers: this.#informers, served });
     this.leader = new Leader({
       ...options,
       informers: this.#informers,
-      work: (stop, signal) => this.#work(stop, signal),
+      work: (stop, signal) => this.#group.run(stop, signal),
     });
     this.#informers.subscribe((event) => this.#take(event));
     this.#directory.subscribe(() => this.#followServed());
@@ -107,8 +108,7 @@ class ControllerManager implements Manager {
   }
 
   queues(): readonly QueueState[] {
-    const now = this.#options.clock.monotonicMs();
-    return [...this.#meters.values()].map((meter) => meter.state(now));
+    return this.#group.queues();
   }
 
   #createClient(): ObjectClient {
@@ -151,42 +151,6 @@ class ControllerManager implements Manager {
     const wanted = this.#options.controllers.flatMap(({ served }) => (served === undefined ? [] : [served.wants]));
     const resources = this.#directory.list().filter((one) => isFollowable(one) && wanted.some((wants) => wants(one)));
     this.#informers.follow(resources);
-  }
-
-  async #work(stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { controllers, log } = this.#options;
-    log.info({ controllers: controllers.length }, 'controllers start');
-    try {
-      await Promise.all(controllers.map((spec) => this.#runController(spec, stop, signal)));
-    } finally {
-      log.info({}, 'controllers stopped');
-    }
-  }
-
-  async #runController(spec: ControllerSpec, stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { clock, random, log, onReconcile, onStale, activities } = this.#options;
-    const client = this.#client;
-    const events = createEventRecorder({ client, component: spec.eventSource, clock, random, log });
-    const meter = this.#meters.get(spec.name);
-    const runner = new ControllerRunner(spec, {
-      client,
-      informers: this.#informers,
-      served: createServedResources(this.#directory, this.#informers),
-      events,
-      clock,
-      random,
-      log,
-      onReconcile,
-      onStale,
-      activities,
-      meter,
-    });
-    try {
-      await runner.run(stop, signal);
-      await events.flush(signal);
-    } finally {
-      events.close();
-    }
   }
 }
 

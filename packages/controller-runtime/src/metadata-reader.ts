@@ -1,12 +1,12 @@
 import { apiVersionOf, type KubeObject, type Resource, StatusError } from '@gantry/objects';
 import type { ListOptions, ObjectReader, WatchOptions } from '@gantry/client';
-import { groupResource, type ServedResource } from './served-resource.ts';
+import { groupResource } from './served-resource.ts';
 
 /**
  * Reads a resource in the form that caches keep: the metadata of each object without annotations, with the kind of the resource. Fails when
  * a server sends an object without valid metadata: users of a cache rely on it.
  */
-export function metadataReader(client: ObjectReader, resource: ServedResource): Pick<ObjectReader, 'list' | 'watch'> {
+export function metadataReader(client: ObjectReader, resource: Resource): Pick<ObjectReader, 'list' | 'watch'> {
   const bare = <T extends KubeObject>(object: T) => bareObject(object, resource) as T;
   return {
     list: async <T extends KubeObject>(of: Resource<T>, options: ListOptions, signal: AbortSignal) => {
@@ -21,7 +21,7 @@ export function metadataReader(client: ObjectReader, resource: ServedResource): 
   };
 }
 
-function bareObject(object: unknown, resource: ServedResource): KubeObject {
+function bareObject(object: unknown, resource: Resource): KubeObject {
   if (!hasMetadata(object)) {
     throw StatusError.internal(`what the server sends of ${groupResource(resource)} is no object`);
   }

@@ -98,6 +98,7 @@ export {
   parseKey,
   setMember,
 } from './object.ts';
+export { controllerOf, controllerReference } from './owner-references.ts';
 export { containerAddressOf, hostIpRefusal, nodeAddressOf, type PodAddresses, podAddresses } from './pod-addresses.ts';
 export {
   type Quantity,

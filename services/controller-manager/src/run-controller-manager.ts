@@ -8,7 +8,7 @@ import {
   type HttpClient,
   toGrpcFailure,
 } from '@gantry/client';
-import { createFenceHolder, createManager } from '@gantry/controller-runtime';
+import { createControllerMetrics, createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
 import { type JsonObject, ownServiceAddresses, parseIpv4Range, StatusError } from '@gantry/objects';
 import { ConfigError, type GroupOutcome, leaseMeter, startService } from '@gantry/service';
@@ -16,7 +16,7 @@ import type { Config } from './config.ts';
 import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import type { ReadPath } from './controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
 import { createMeters } from './metrics/meters.ts';
-import { createControllerMetrics } from './metrics/queue-meters.ts';
+import { staleReporter } from './metrics/stale-meters.ts';
 import { createControllers } from './registry.ts';
 
 const COMPONENT = 'kube-controller-manager';
@@ -77,6 +77,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     controllers,
     log: logger,
     ...reports,
+    onStale: staleReporter(metrics),
   });
   return await service.run({
     caches: manager,

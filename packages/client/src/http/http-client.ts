@@ -21,11 +21,11 @@ import type {
 import { ObjectCalls } from '../object-calls.ts';
 import { writeResult } from '../write-result.ts';
 import type { TlsSource } from '@gantry/tls';
-import { ConnectionError, type HttpRequest, HttpTransport } from './http-transport.ts';
+import { ConnectionError, type Dialling, type HttpRequest, HttpTransport } from './http-transport.ts';
 import type { HttpTarget } from './kubeconfig.ts';
 import { watchEvents } from './watch-events.ts';
 
-export interface HttpClientOptions extends HttpTarget {
+export interface HttpClientOptions extends HttpTarget, Dialling {
   /** Replaces `ca`, `cert` and `key` where these are renewed. */
   readonly tls?: TlsSource;
   readonly fieldManager?: string;

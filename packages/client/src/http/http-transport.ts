@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import { type Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type CancelTimer, type Clock, DeadlineError } from '@gantry/base';
@@ -13,6 +13,28 @@ export interface HttpRequest {
   readonly body?: Uint8Array | string;
   readonly contentType?: string;
   readonly accept?: string;
+}
+
+/** The connections and credentials of one request. */
+export interface Dialled {
+  readonly agent: HttpAgent;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** User and password, as `user:password`. */
+  readonly auth?: string;
+}
+
+/** What a client learns of each exchange; `code` is the response's code, or `<error>` without a response. */
+export interface ExchangeReport {
+  readonly method: string;
+  readonly host: string;
+  readonly code: number | '<error>';
+}
+
+/** How a client connects where a library manages the credentials, and who learns of its exchanges. */
+export interface Dialling {
+  /** Called before each request; replaces the credentials of the target. A rejection means that the request was not sent. */
+  readonly dial?: () => Promise<Dialled>;
+  readonly onExchange?: (report: ExchangeReport) => void;
 }
 
 /** A request failed without a response: it was not sent, or its outcome is unknown. */
@@ -40,7 +62,7 @@ interface Exchange {
   readonly failure: (error: Error) => unknown;
 }
 
-/** HTTPS requests to one API server over kept-alive connections. */
+/** Requests to one API server over kept-alive connections: HTTPS, and plain HTTP where `dial` gives the connections. */
 export class HttpTransport implements Disposable {
   readonly #target: HttpTarget;
   readonly #server: Pick<RequestOptions, 'hostname' | 'port'>;
@@ -49,17 +71,21 @@ export class HttpTransport implements Disposable {
   readonly #clock: Clock;
   readonly #unsubscribe: () => void;
   readonly #maxBytes: number;
+  readonly #dialling: Dialling;
+  readonly #request: typeof httpRequest;
   #agent: Agent;
 
   constructor(
-    target: HttpTarget & { readonly tls?: TlsSource; readonly maxResponseBytes?: number },
+    target: HttpTarget & Dialling & { readonly tls?: TlsSource; readonly maxResponseBytes?: number },
     userAgent: string,
     clock: Clock,
   ) {
     this.#clock = clock;
     this.#maxBytes = target.maxResponseBytes ?? Number.POSITIVE_INFINITY;
     this.#target = target;
-    const { hostname, port, pathname } = new URL(target.server);
+    this.#dialling = target;
+    const { hostname, port, pathname, protocol } = new URL(target.server);
+    this.#request = protocol === 'http:' && target.dial !== undefined ? httpRequest : httpsRequest;
     // An IPv6 address has brackets only in a URL.
     this.#server = { hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port };
     this.#basePath = pathname === '/' ? '' : pathname;
@@ -94,27 +120,55 @@ export class HttpTransport implements Disposable {
 
   async #exchange(request: HttpRequest, signal: AbortSignal, limits: Limits): Promise<Exchange> {
     signal.throwIfAborted();
-    const exchange = await this.#send(request, signal, limits);
+    const exchange = await this.#reported(request, await this.#dial(), signal, limits);
     const { response, failure } = exchange;
     const { statusCode = 500 } = response;
     if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, failure, this.#maxBytes));
     return exchange;
   }
 
+  async #dial(): Promise<Dialled> {
+    if (this.#dialling.dial === undefined) return { agent: this.#agent };
+    try {
+      return await this.#dialling.dial();
+    } catch (error) {
+      throw new ConnectionError('no', error instanceof Error ? error : new TypeError(String(error)));
+    }
+  }
+
+  async #reported(request: HttpRequest, dialled: Dialled, signal: AbortSignal, limits: Limits): Promise<Exchange> {
+    const report = (code: ExchangeReport['code']): void =>
+      this.#dialling.onExchange?.({ method: request.method, host: hostOf(this.#server), code });
+    try {
+      const exchange = await this.#send(request, dialled, signal, limits);
+      report(exchange.response.statusCode ?? '<error>');
+      return exchange;
+    } catch (error) {
+      report('<error>');
+      throw error;
+    }
+  }
+
   /**
    * Sends a request. The signal and the limits apply until the response has been read. There are many requests, and one listener on the
    * signal costs much less than a derived signal per request.
    */
-  #send(request: HttpRequest, signal: AbortSignal, { headMs, deadlineMs }: Limits): Promise<Exchange> {
+  #send(
+    request: HttpRequest,
+    { agent, headers, auth }: Dialled,
+    signal: AbortSignal,
+    { headMs, deadlineMs }: Limits,
+  ): Promise<Exchange> {
     const { promise, resolve, reject } = Promise.withResolvers<Exchange>();
     let connected: ConnectionError['sent'] = 'no';
     let ended: ConnectionError | DeadlineError | undefined;
-    const call = httpsRequest({
+    const call = this.#request({
       ...this.#server,
       method: request.method,
       path: `${this.#basePath}${request.path}`,
-      agent: this.#agent,
-      headers: this.#headers(request),
+      agent,
+      auth,
+      headers: { ...this.#headers(request), ...headers },
     });
     const failure = (error: Error): unknown =>
       signal.aborted ? signal.reason : (ended ?? new ConnectionError(connected, error));
@@ -134,7 +188,7 @@ export class HttpTransport implements Disposable {
     signal.addEventListener('abort', abort, { once: true });
     call.on('socket', (socket) => {
       if (!socket.connecting && call.reusedSocket) connected = 'perhaps';
-      else socket.once('secureConnect', () => (connected = 'perhaps'));
+      else socket.once(this.#request === httpRequest ? 'connect' : 'secureConnect', () => (connected = 'perhaps'));
     });
     call.on('response', (response) => {
       cancels[0]?.();
@@ -163,6 +217,10 @@ export class HttpTransport implements Disposable {
       ...(this.#target.token === undefined ? {} : { authorization: `Bearer ${this.#target.token}` }),
     };
   }
+}
+
+function hostOf({ hostname, port }: Pick<RequestOptions, 'hostname' | 'port'>): string {
+  return port === '' ? String(hostname) : `${hostname}:${port}`;
 }
 
 /**

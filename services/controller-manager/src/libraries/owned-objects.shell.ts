@@ -1,7 +1,7 @@
 import { ignoreNotFound, ignoreReasons, type ObjectReader, type ObjectWriter } from '@gantry/client';
 import type { Cache, WatchSpec } from '@gantry/controller-runtime';
-import { equalJson, keyOf, type KubeObject, type ObjectKey, type Resource } from '@gantry/objects';
-import { adoptionPatch, controllerOf, releasePatch, type SelectingOwner, selectorOf } from './ownership.ts';
+import { controllerOf, equalJson, keyOf, type KubeObject, type ObjectKey, type Resource } from '@gantry/objects';
+import { adoptionPatch, releasePatch, type SelectingOwner, selectorOf } from './ownership.ts';
 
 interface WatchOwnedOptions<T extends KubeObject, O extends KubeObject> {
   /** Whether an update of an object with an unchanged controller affects the owner; every update does when absent. */

@@ -1,5 +1,6 @@
 import type { Cache } from '@gantry/controller-runtime';
 import {
+  controllerReference,
   type KubeObject,
   type Pod,
   PODS,
@@ -9,7 +10,7 @@ import {
 } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { ownersOf, watchOwned } from './owned-objects.shell.ts';
-import { controllerReference, selectorOf } from './ownership.ts';
+import { selectorOf } from './ownership.ts';
 import { changesCounts } from './pods/pod-state.ts';
 
 const owner = (name: string, labels: Record<string, string>): ReplicaSet => ({

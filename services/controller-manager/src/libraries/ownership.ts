@@ -1,8 +1,9 @@
 import {
+  controllerOf,
+  controllerReference,
   type KubeObject,
   type LabelSelector,
   labelSelectorFrom,
-  type OwnerReference,
   type Selector,
 } from '@gantry/objects';
 
@@ -14,23 +15,6 @@ export interface Ownership<T> {
   readonly adopt: readonly T[];
   /** Controlled by the owner but no longer selected: to be released. */
   readonly release: readonly T[];
-}
-
-/** The owner reference that marks the controller of an object, if there is one. */
-export function controllerOf(object: KubeObject | undefined): OwnerReference | undefined {
-  return object?.metadata.ownerReferences?.find((reference) => reference.controller === true);
-}
-
-/** A controlling owner reference to `owner`, blocking its foreground deletion. */
-export function controllerReference(owner: KubeObject): OwnerReference {
-  return {
-    apiVersion: owner.apiVersion,
-    kind: owner.kind,
-    name: owner.metadata.name ?? '',
-    uid: owner.metadata.uid ?? '',
-    controller: true,
-    blockOwnerDeletion: true,
-  };
 }
 
 /**

@@ -1,7 +1,6 @@
 import { formatTime, type Instant } from '@gantry/base';
-import { type Job, type JobSpec, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
+import { controllerReference, type Job, type JobSpec, type Pod, TRACKING_FINALIZER } from '@gantry/objects';
 import { COMPLETION_INDEX } from '../controllers/job/job-rules.ts';
-import { controllerReference } from '../libraries/ownership.ts';
 
 /** A short description of a Job's pod. */
 export interface PodSketch {

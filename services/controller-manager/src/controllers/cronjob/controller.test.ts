@@ -1,7 +1,6 @@
-import { CRON_JOBS, type CronJob, type Event, type Job, JOBS, StatusError } from '@gantry/objects';
+import { controllerReference, CRON_JOBS, type CronJob, type Event, type Job, JOBS, StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { expect, it } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { createMeters } from '../../metrics/meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { exampleJob } from '../../testing/job-objects.ts';

@@ -2,6 +2,7 @@ import { errorMessage, type Instant } from '@gantry/base';
 import { ignoreNotFound, isNamespaceTerminating } from '@gantry/client';
 import { type ControllerContext, type ControllerSpec, resultOf, watchMapped } from '@gantry/controller-runtime';
 import {
+  controllerOf,
   CRON_JOBS,
   type CronJob,
   type CronJobStatus,
@@ -13,7 +14,6 @@ import {
   keyOf,
   type ObjectKey,
 } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
 import type { CronJobMeter } from '../../metrics/workloads.ts';
 import { isListed, withoutJobs, withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { formatTime, type Instant } from '@gantry/base';
-import type { CronJob, CronJobStatus, Job } from '@gantry/objects';
+import { controllerReference, type CronJob, type CronJobStatus, type Job } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { exampleJob } from '../../testing/job-objects.ts';
 import { withStarted } from './cron-status.ts';
 import { waitAfterChange } from './missed-times.ts';

@@ -1,7 +1,6 @@
 import type { Instant, Plan } from '@gantry/base';
 import { formatZonedTime, timeZone, timeZoneFault } from '@gantry/kinds';
-import { cloneJson, type CronJob, type CronJobStatus, equalJson, type Job } from '@gantry/objects';
-import { controllerReference } from '../../libraries/ownership.ts';
+import { cloneJson, controllerReference, type CronJob, type CronJobStatus, equalJson, type Job } from '@gantry/objects';
 import { endOf, isListed, withActive, withoutJobs, withScheduled, withStarted, withSuccess } from './cron-status.ts';
 import { findMissedTimes, nextLook, scheduleOf } from './missed-times.ts';
 

@@ -1,5 +1,4 @@
-import { type DaemonSet, equalJson, keyOf, type Node, type ObjectKey, type Pod } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
+import { controllerOf, type DaemonSet, equalJson, keyOf, type Node, type ObjectKey, type Pod } from '@gantry/objects';
 import { type Placement, targetNode } from './placement.ts';
 
 /** Objects around a node that determine which sets to reconcile. */

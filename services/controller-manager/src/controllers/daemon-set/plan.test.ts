@@ -1,8 +1,15 @@
 import { formatTime } from '@gantry/base';
-import type { DaemonSet, DaemonSetSpec, Node, Pod, PodSpec, Taint } from '@gantry/objects';
+import {
+  controllerReference,
+  type DaemonSet,
+  type DaemonSetSpec,
+  type Node,
+  type Pod,
+  type PodSpec,
+  type Taint,
+} from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { isAvailable } from '../../libraries/pods/pod-state.ts';
 import CASES from './cases.json' with { type: 'json' };
 import { daemonPodMaker, HASH_LABEL, placementOf, targetNode } from './placement.ts';

@@ -1,6 +1,7 @@
 import type { ObjectWrite } from '@gantry/client';
 import {
   cloneJson,
+  controllerOf,
   type Deployment,
   DEPLOYMENTS,
   type Pod,
@@ -11,7 +12,6 @@ import {
 } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
-import { controllerOf } from '../../libraries/ownership.ts';
 import { podSetMeter } from '../../metrics/workloads.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createReplicaSetController } from '../replica-set/controller.ts';

@@ -8,6 +8,7 @@ import {
   type WatchSpec,
 } from '@gantry/controller-runtime';
 import {
+  controllerOf,
   type Deployment,
   DEPLOYMENTS,
   hasEnded,
@@ -26,7 +27,6 @@ import {
   release,
   watchOwned,
 } from '../../libraries/owned-objects.shell.ts';
-import { controllerOf } from '../../libraries/ownership.ts';
 import { type Action, planDeployment } from './plan.ts';
 import { runsTemplateOf } from './replica-sets.ts';
 import { annotatedSet, collidedDeployment, deploymentWithStatus, failedDeployment, resizedSet } from './writes.ts';

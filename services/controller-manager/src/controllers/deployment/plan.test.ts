@@ -1,8 +1,7 @@
 import { formatTime, seededRandom } from '@gantry/base';
-import { cloneJson, type Deployment, type Pod, type ReplicaSet } from '@gantry/objects';
+import { cloneJson, controllerReference, type Deployment, type Pod, type ReplicaSet } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { type Action as SetAction, planReplicaSet } from '../replica-set/plan.ts';
 import { planDeployment } from './plan.ts';
 import { desiredReplicas, rollingBounds } from './replica-sets.ts';

@@ -1,12 +1,13 @@
 import {
   cloneJson,
+  controllerOf,
+  controllerReference,
   type Deployment,
   equalJson,
   type PodTemplateSpec,
   type ReplicaSet,
   resolveIntOrPercent,
 } from '@gantry/objects';
-import { controllerOf, controllerReference } from '../../libraries/ownership.ts';
 import { shortHash } from '../../libraries/revisions/revision.ts';
 import { newSetAnnotations, sizeAnnotations } from './annotations.ts';
 

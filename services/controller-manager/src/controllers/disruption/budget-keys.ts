@@ -1,5 +1,6 @@
 import type { Cache, WatchSpec } from '@gantry/controller-runtime';
 import {
+  controllerOf,
   equalJson,
   formatKey,
   keyOf,
@@ -12,7 +13,6 @@ import {
   PODS,
   type Resource,
 } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
 import { isReady } from '../../libraries/pods/pod-state.ts';
 
 type Scaled = KubeObject & { readonly spec?: { readonly replicas?: number } };

@@ -1,5 +1,6 @@
 import type { ObjectWrite } from '@gantry/client';
 import {
+  controllerReference,
   CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS,
   type KubeObject,
@@ -11,7 +12,6 @@ import {
   StatusError,
 } from '@gantry/objects';
 import { expect, it } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createDisruptionController, staleDisruptionController } from './controller.ts';
 

@@ -1,5 +1,4 @@
-import { type Pod, type PodDisruptionBudgetSpec, resolveIntOrPercent } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
+import { controllerOf, type Pod, type PodDisruptionBudgetSpec, resolveIntOrPercent } from '@gantry/objects';
 
 /** The desired replicas of a controller. `uid` is that of the counted object: the Deployment for its ReplicaSets. */
 export type ControllerScale = { readonly uid: string; readonly replicas: number } | { readonly error: string } | 'none';

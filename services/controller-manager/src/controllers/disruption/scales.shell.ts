@@ -3,6 +3,7 @@ import { ignoreNotFound } from '@gantry/client';
 import type { Cache, ControllerContext } from '@gantry/controller-runtime';
 import { findKind } from '@gantry/kinds';
 import {
+  controllerOf,
   CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS,
   type KubeObject,
@@ -14,7 +15,6 @@ import {
   type Resource,
   STATEFUL_SETS,
 } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
 import type { ControllerScale } from './expected-pods.ts';
 
 type Scaled = KubeObject & { readonly spec?: { readonly replicas?: number } };

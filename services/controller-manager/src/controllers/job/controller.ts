@@ -8,9 +8,8 @@ import {
   type Result,
   resultOf,
 } from '@gantry/controller-runtime';
-import { type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
+import { controllerOf, type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
 import { claimCandidates, ownersOf } from '../../libraries/owned-objects.shell.ts';
-import { controllerOf } from '../../libraries/ownership.ts';
 import type { JobMeter } from '../../metrics/workloads.ts';
 import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';
 import type { ObservedJob } from './observed-job.ts';

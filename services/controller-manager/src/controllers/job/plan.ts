@@ -1,5 +1,6 @@
 import type { Instant, Plan } from '@gantry/base';
 import {
+  controllerOf,
   equalJson,
   type Job,
   type JobCondition,
@@ -7,7 +8,6 @@ import {
   type Pod,
   type PodFailurePolicyRule,
 } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
 import type { BackoffRecord } from './backoff.ts';
 import { deadlineOf, findEnd } from './finish.ts';
 import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';

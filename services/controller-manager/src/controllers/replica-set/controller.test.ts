@@ -2,6 +2,8 @@ import { formatTime } from '@gantry/base';
 import type { ObjectWrite } from '@gantry/client';
 import {
   cloneJson,
+  controllerOf,
+  controllerReference,
   type Pod,
   PODS,
   REPLICA_SETS,
@@ -12,7 +14,6 @@ import {
 } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
-import { controllerOf, controllerReference } from '../../libraries/ownership.ts';
 import { podSetMeter } from '../../metrics/workloads.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { collectingMs, createReplicaSetController, createReplicationController } from './controller.ts';

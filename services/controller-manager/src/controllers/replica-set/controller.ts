@@ -7,9 +7,16 @@ import {
   resultOf,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { equalJson, type Pod, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '@gantry/objects';
+import {
+  controllerOf,
+  equalJson,
+  type Pod,
+  PODS,
+  REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
+  type Resource,
+} from '@gantry/objects';
 import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../../libraries/owned-objects.shell.ts';
-import { controllerOf } from '../../libraries/ownership.ts';
 import { changesCounts, collectingTimeMs, isActive } from '../../libraries/pods/pod-state.ts';
 import { podFromTemplate } from '../../libraries/pods/pod-template.ts';
 import { createPods, deletePods, PodChangedError } from '../../libraries/pods/pod-writes.shell.ts';

@@ -1,8 +1,7 @@
 import { formatTime } from '@gantry/base';
-import type { Pod, ReplicaSet, ReplicationController } from '@gantry/objects';
+import { controllerReference, type Pod, type ReplicaSet, type ReplicationController } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { isActive, isTerminating } from '../../libraries/pods/pod-state.ts';
 import { podFromTemplate } from '../../libraries/pods/pod-template.ts';
 import { type Action, BURST, planReplicaSet } from './plan.ts';

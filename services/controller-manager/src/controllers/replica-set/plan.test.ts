@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { formatTime } from '@gantry/base';
-import type { Pod, ReplicaSet, ReplicationController } from '@gantry/objects';
+import { controllerReference, type Pod, type ReplicaSet, type ReplicationController } from '@gantry/objects';
 import { describe, expect, test } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { type Action, BURST, type ObservedPodSet, planReplicaSet } from './plan.ts';
 import type { PodSet } from './status.ts';
 

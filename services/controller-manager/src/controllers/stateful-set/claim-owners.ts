@@ -1,4 +1,5 @@
 import {
+  controllerReference,
   equalJson,
   type KubeObject,
   type OwnerReference,
@@ -6,7 +7,6 @@ import {
   type Pod,
   type StatefulSet,
 } from '@gantry/objects';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { isInRange, ordinalOf, ordinalRange } from './identity.ts';
 
 /** The retention of claims: `Delete` deletes them with the set, or when the set is scaled down below their pod. */

@@ -1,6 +1,8 @@
 import type { ObjectWrite } from '@gantry/client';
 import {
   CONTROLLER_REVISIONS,
+  controllerOf,
+  controllerReference,
   PERSISTENT_VOLUME_CLAIMS,
   type Pod,
   PODS,
@@ -9,7 +11,6 @@ import {
   StatusError,
 } from '@gantry/objects';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { controllerOf, controllerReference } from '../../libraries/ownership.ts';
 import { newRevision } from '../../libraries/revisions/revision.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { statefulSetController } from './controller.ts';

@@ -2,6 +2,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import type { ControllerContext } from '@gantry/controller-runtime';
 import {
+  controllerReference,
   type KubeObject,
   PERSISTENT_VOLUME_CLAIMS,
   type Pod,
@@ -10,7 +11,6 @@ import {
   StatusError,
 } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import type { PodAction } from './actions.ts';
 import { claimTemplates, newClaim } from './claims.ts';
 import { performPodAction } from './pod-writes.shell.ts';

@@ -1,6 +1,7 @@
 import {
   ATTRIBUTES_PROTECTION,
   CLAIM_PROTECTION,
+  controllerReference,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   PODS,
@@ -9,7 +10,6 @@ import {
 } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { expect, it } from 'vitest';
-import { controllerReference } from '../../libraries/ownership.ts';
 import { garbageMeter } from '../../metrics/meters.ts';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from '../garbage-collector/controller.ts';

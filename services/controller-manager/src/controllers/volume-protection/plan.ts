@@ -1,6 +1,12 @@
 import type { Plan } from '@gantry/base';
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
+import {
+  controllerOf,
+  type KubeObject,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type VolumeAttributesClass,
+} from '@gantry/objects';
 
 /** Writes the object with our finalizer, or without it, so that it can be deleted. */
 export interface Action<T extends KubeObject> {

@@ -1,5 +1,4 @@
-import { cloneJson, type KubeObject, type Pod, type PodTemplateSpec } from '@gantry/objects';
-import { controllerReference } from '../ownership.ts';
+import { cloneJson, controllerReference, type KubeObject, type Pod, type PodTemplateSpec } from '@gantry/objects';
 
 const MAX_NAME_LENGTH = 253;
 

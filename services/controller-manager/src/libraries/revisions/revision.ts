@@ -1,13 +1,13 @@
 import { safeEncode } from '@gantry/base';
 import {
   cloneJson,
+  controllerReference,
   type ControllerRevision,
   equalJson,
   type KubeObject,
   memberOf,
   type PodTemplateSpec,
 } from '@gantry/objects';
-import { controllerReference } from '../ownership.ts';
 
 /**
  * A short hash of JSON, safe in names and labels, independent of the order of keys. After a name collision, another `collisionCount` gives

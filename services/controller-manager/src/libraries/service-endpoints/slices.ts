@@ -1,5 +1,6 @@
 import type { Cache, WatchSpec } from '@gantry/controller-runtime';
 import {
+  controllerReference,
   dns1123Subdomain,
   ENDPOINT_SLICES,
   type EndpointSlice,
@@ -9,7 +10,6 @@ import {
   SERVICE_NAME_LABEL,
   SLICE_MANAGER_LABEL,
 } from '@gantry/objects';
-import { controllerReference } from '../ownership.ts';
 import type { SliceChanges } from './packing.ts';
 
 /** A write of a slice. */

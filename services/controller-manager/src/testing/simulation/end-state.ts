@@ -1,4 +1,5 @@
 import {
+  controllerOf,
   DEPLOYMENTS,
   equalJson,
   type HorizontalPodAutoscaler,
@@ -15,7 +16,6 @@ import {
   TRACKING_FINALIZER,
 } from '@gantry/objects';
 import { REVISION } from '../../controllers/deployment/annotations.ts';
-import { controllerOf } from '../../libraries/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
 /**

@@ -3,6 +3,7 @@ import type { ManualClock } from '@gantry/base/testing';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
 import {
   apiVersionOf,
+  controllerOf,
   isReason,
   keyOf,
   type KubeObject,
@@ -16,7 +17,6 @@ import {
   REPLICA_SETS,
   type Resource,
 } from '@gantry/objects';
-import { controllerOf } from '../../libraries/ownership.ts';
 import type { Activity } from './activity.ts';
 import type { Nodes } from './nodes.ts';
 import type { NamedOwner, Operation, Step } from './operation.ts';

@@ -1,6 +1,8 @@
 import { formatTime, type Instant } from '@gantry/base';
 import {
   cloneJson,
+  controllerOf,
+  controllerReference,
   type ControllerRevision,
   type DaemonSet,
   type DaemonSetSpec,
@@ -9,7 +11,6 @@ import {
   type PodTemplateSpec,
   type Taint,
 } from '@gantry/objects';
-import { controllerOf, controllerReference } from '../../../libraries/ownership.ts';
 import { FailedPods } from '../controller.ts';
 import { HASH_LABEL, placementOf, targetNode } from '../placement.ts';
 import { type Action, type ObservedDaemonSet, planDaemonSet } from '../plan.ts';

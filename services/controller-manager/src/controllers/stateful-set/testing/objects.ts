@@ -1,13 +1,13 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type {
-  ControllerRevision,
-  PersistentVolumeClaim,
-  Pod,
-  PodTemplateSpec,
-  StatefulSet,
-  StatefulSetSpec,
+import {
+  controllerReference,
+  type ControllerRevision,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodTemplateSpec,
+  type StatefulSet,
+  type StatefulSetSpec,
 } from '@gantry/objects';
-import { controllerReference } from '../../../libraries/ownership.ts';
 import { newRevision } from '../../../libraries/revisions/revision.ts';
 import { newPod } from '../identity.ts';
 

@@ -1,6 +1,7 @@
 import { formatTime } from '@gantry/base';
 import {
   cloneJson,
+  controllerReference,
   type ControllerRevision,
   type KubeObject,
   type PersistentVolumeClaim,
@@ -8,7 +9,6 @@ import {
   type StatefulSet,
   type StatefulSetSpec,
 } from '@gantry/objects';
-import { controllerReference } from '../../../libraries/ownership.ts';
 import type { Action, ClaimChanges } from '../actions.ts';
 import { ordinalOf, revisionOf } from '../identity.ts';
 import { type ObservedStatefulSet, planStatefulSet } from '../plan.ts';

@@ -1,5 +1,4 @@
-import { DAEMON_SETS, type DaemonSet, type Pod, PODS } from '@gantry/objects';
-import { controllerOf } from '../../../libraries/ownership.ts';
+import { controllerOf, DAEMON_SETS, type DaemonSet, type Pod, PODS } from '@gantry/objects';
 import { isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 

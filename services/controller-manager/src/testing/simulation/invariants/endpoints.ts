@@ -1,4 +1,5 @@
 import {
+  controllerOf,
   type Endpoint,
   ENDPOINT_SLICES,
   ENDPOINTS,
@@ -11,7 +12,6 @@ import {
   type Service,
   SERVICES,
 } from '@gantry/objects';
-import { controllerOf } from '../../../libraries/ownership.ts';
 import { isReady } from '../readiness.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';

@@ -1,8 +1,7 @@
-import { hasEnded, type Job, JOBS, type Pod, PODS } from '@gantry/objects';
+import { controllerOf, hasEnded, type Job, JOBS, type Pod, PODS } from '@gantry/objects';
 import { FAILURE_COUNT, IGNORED_FAILURE_COUNT } from '../../../controllers/job/index-counts.ts';
 import { hasIndex, parseIntervals } from '../../../controllers/job/intervals.ts';
 import { completionIndex, hasFinalizer } from '../../../controllers/job/job-rules.ts';
-import { controllerOf } from '../../../libraries/ownership.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 

@@ -1,5 +1,4 @@
-import { type Job, JOBS, type Pod, PODS } from '@gantry/objects';
-import { controllerOf } from '../../../libraries/ownership.ts';
+import { controllerOf, type Job, JOBS, type Pod, PODS } from '@gantry/objects';
 import { isOf } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 

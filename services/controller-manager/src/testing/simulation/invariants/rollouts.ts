@@ -1,4 +1,5 @@
 import {
+  controllerOf,
   type Deployment,
   DEPLOYMENTS,
   type KubeObject,
@@ -10,7 +11,6 @@ import {
   type ReplicaSet,
   resolveIntOrPercent,
 } from '@gantry/objects';
-import { controllerOf } from '../../../libraries/ownership.ts';
 import { isReady } from '../readiness.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';

@@ -1,8 +1,7 @@
-import type { QueueState } from '@gantry/controller-runtime';
-import { PODS } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { expect, it } from 'vitest';
-import { createControllerMetrics } from './queue-meters.ts';
+import { createControllerMetrics } from './controller-meters.ts';
+import type { QueueState } from './queue-meter.ts';
 
 const IDLE: QueueState = { name: 'idle', depth: 0, adds: 0, retries: 0, unfinishedSeconds: 0, longestSeconds: 0 };
 
@@ -12,17 +11,14 @@ it('serves what queues and reconciles report, by controller', async () => {
     IDLE,
     { name: 'job', depth: 3, adds: 9, retries: 2, unfinishedSeconds: 1.5, longestSeconds: 1 },
   ];
-  const { onReconcile, onStale, observeQueue } = createControllerMetrics(metrics, () => queues);
+  const { onReconcile, observeQueue } = createControllerMetrics(metrics, () => queues);
   observeQueue('job').waited(0.2);
   observeQueue('job').worked(30);
-  for (const controller of ['replica-set', 'replication', 'job', 'deployment']) {
-    onStale({ controller, resource: PODS });
-  }
   onReconcile({ controller: 'job', result: 'done', seconds: 0.1 });
   onReconcile({ controller: 'job', result: 'failed', seconds: 0.1 });
   onReconcile({ controller: 'job', result: 'conflict', seconds: 0.1 });
   const served = async () =>
-    (await metrics.render()).text.split('\n').filter((line) => /^(workqueue|controller_|\w+_stale)/.test(line));
+    (await metrics.render()).text.split('\n').filter((line) => /^(workqueue|controller_)/.test(line));
   expect(await served()).toEqual(
     expect.arrayContaining([
       'workqueue_depth{name="idle"} 0',
@@ -36,9 +32,9 @@ it('serves what queues and reconciles report, by controller', async () => {
       'workqueue_queue_duration_seconds_bucket{le="1",name="job"} 1',
       'workqueue_queue_duration_seconds_count{name="job"} 1',
       'workqueue_work_duration_seconds_sum{name="job"} 30',
+      'controller_runtime_reconcile_total{controller="job",result="success"} 1',
+      'controller_runtime_reconcile_total{controller="job",result="error"} 2',
       'controller_runtime_reconcile_errors_total{controller="job"} 1',
-      'replicaset_controller_stale_sync_skips_total{group="",resource="pods"} 2',
-      'job_controller_stale_sync_skips_total{group="",resource="pods"} 1',
       'controller_runtime_reconcile_time_seconds_count{controller="job",result="done"} 1',
     ]),
   );

@@ -1,13 +1,16 @@
-import type { QueueObserver, QueueState, ReconcileReport, StaleReport } from '@gantry/controller-runtime';
-import type { Counter, Metrics } from '@gantry/service';
+import type { Metrics } from '@gantry/service';
+import type { ReconcileReport } from './controller-runner.ts';
+import type { QueueObserver, QueueState } from './queue-meter.ts';
 
 /** Kubernetes' buckets for queues: from 10 ns to 1,000 s, each ten times the previous one. */
 const QUEUE_BUCKETS = Array.from({ length: 12 }, (_, i) => 1e-8 * 10 ** i);
 
-/** The callbacks for a manager's reports on reconciles and queues. */
-interface ControllerMetrics {
+/** The names of results in controller-runtime, which counts a conflict as an error. */
+const RESULTS = { done: 'success', requeued: 'requeue_after', conflict: 'error', failed: 'error' } as const;
+
+/** The callbacks for reports on reconciles and queues. */
+export interface ControllerMetrics {
   readonly onReconcile: (report: ReconcileReport) => void;
-  readonly onStale: (report: StaleReport) => void;
   readonly observeQueue: (name: string) => QueueObserver;
 }
 
@@ -20,6 +23,7 @@ export function createControllerMetrics(metrics: Metrics, queues: () => readonly
     'controller',
     'result',
   ]);
+  const total = metrics.counter('controller_runtime_reconcile_total', 'Reconciles by result', ['controller', 'result']);
   const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Failed reconciles', ['controller']);
   const waited = metrics.histogram('workqueue_queue_duration_seconds', 'How long keys wait', ['name'], QUEUE_BUCKETS);
   const worked = metrics.histogram(
@@ -32,33 +36,14 @@ export function createControllerMetrics(metrics: Metrics, queues: () => readonly
   return {
     onReconcile: ({ controller, result, seconds: took }) => {
       seconds.observe(took, { controller, result });
+      total.inc({ controller, result: RESULTS[result] });
       if (result === 'failed') errors.inc({ controller });
     },
-    onStale: staleReporter(metrics),
     observeQueue: (name) => {
       const labels = { name };
       return { waited: (value) => waited.observe(value, labels), worked: (value) => worked.observe(value, labels) };
     },
   };
-}
-
-/** Kubernetes has a separate metric for each of these; ReplicationControllers share that of ReplicaSets. */
-function staleReporter(metrics: Metrics): ControllerMetrics['onStale'] {
-  const skips = (subsystem: string) =>
-    metrics.counter(
-      `${subsystem}_controller_stale_sync_skips_total`,
-      'Reconciles that were postponed because the cache does not yet show the last write; the labels name the missing object',
-      ['group', 'resource'],
-    );
-  const sets = skips('replicaset');
-  const counters: Readonly<Record<string, Counter>> = {
-    'replica-set': sets,
-    replication: sets,
-    'daemon-set': skips('daemonset'),
-    'stateful-set': skips('statefulset'),
-    job: skips('job'),
-  };
-  return ({ controller, resource: { group, resource } }) => counters[controller]?.inc({ group, resource });
 }
 
 function reportQueues(metrics: Metrics, queues: () => readonly QueueState[]): void {

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CONFIG_MAPS, EVENTS, LEASES } from '@gantry/objects';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { runProgram } from '../harness/process.ts';
+
+const cluster = new Cluster();
+const SOON_MS = 60_000;
+let project: string;
+
+async function run(program: string, args: readonly string[], cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(program, args, { cwd });
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+  return stdout;
+}
+
+/** An empty project with the package as `npm pack` makes it. */
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'gantry-operator-'));
+  const workspace = join(cluster.root, 'packages/operator');
+  // npm runs no scripts of packages here, so that of packing is run by itself.
+  await run('npm', ['run', '-s', 'bundle'], workspace);
+  const [packed] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', project], workspace)) as [
+    { readonly filename: string },
+  ];
+  await writeFile(join(project, 'package.json'), '{"private":true,"type":"module"}');
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`], project);
+  await copyFile(join(cluster.root, 'integration-tests/src/clients/operator.ts'), join(project, 'main.ts'));
+});
+afterAll(() => rm(project, { recursive: true }));
+
+test('the package has the types of what it exports, and no workspace of ours', async () => {
+  const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'es2024'];
+  const compiler = join(cluster.root, 'node_modules/typescript/bin/tsc');
+  // Types of the package itself are checked, those of its dependencies are theirs.
+  const { stdout } = await runProgram(process.execPath, [compiler, ...options, '--types', 'node', 'main.ts'], {
+    cwd: project,
+  });
+  expect(stdout.split('\n').filter((line) => /^(main|node_modules\/@gantry)/.test(line))).toEqual([]);
+  const { dependencies } = JSON.parse(
+    await readFile(join(project, 'node_modules/@gantry/operator/package.json'), 'utf8'),
+  ) as { readonly dependencies: object };
+  expect(Object.keys(dependencies).sort()).toEqual(['@kubernetes/client-node', 'pino', 'prom-client']);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test('an operator in an empty project works, reports and stops in order', async () => {
+  await using namespace = await cluster.namespace();
+  const port = await freePort();
+  const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, NAMESPACE: namespace.name, PORT: String(port) };
+  const child = spawn(process.execPath, ['main.ts'], { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+  try {
+    const key = { namespace: namespace.name, name: 'one' };
+    const data = { value: 'first' };
+    const metadata = { name: key.name, labels: { 'example.com/copy': 'yes' } };
+    const source = await cluster.create(CONFIG_MAPS, key.namespace, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata,
+      data,
+    });
+    const copy = () => cluster.get(CONFIG_MAPS, key.namespace, 'one-copy');
+    const made = await eventually('the copy is there', SOON_MS, copy);
+    expect(made).toMatchObject({
+      data,
+      metadata: { ownerReferences: [{ uid: source.metadata.uid, controller: true }] },
+    });
+    expect(made.metadata.managedFields?.map(({ manager, operation }) => [manager, operation])).toEqual([
+      ['copier', 'Apply'],
+    ]);
+
+    const merge = { data: { value: 'second' } };
+    await cluster.api.patch(CONFIG_MAPS, key, { merge }, AbortSignal.timeout(SOON_MS));
+    await eventually('the copy follows', SOON_MS, async () => (await copy()).data?.['value'] === 'second');
+    await cluster.api.delete(CONFIG_MAPS, { ...key, name: 'one-copy' }, {}, AbortSignal.timeout(SOON_MS));
+    await eventually('the copy is made again', SOON_MS, async () => (await copy()).metadata.uid !== made.metadata.uid);
+
+    await eventually('the Event is there', SOON_MS, async () =>
+      (await cluster.list(EVENTS, key.namespace)).find(({ reason }) => reason === 'Copied'),
+    );
+    const answer = async (path: string) => await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    expect(await answer('/readyz')).toBe('ok');
+    expect(await answer('/metrics')).toMatch(
+      /controller_runtime_reconcile_total\{controller="copier",result="success"\} [1-9]/,
+    );
+    const lines = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ controller: 'copier', object: `${namespace.name}/one`, msg: 'copied' }),
+    );
+    const holder = async () => (await cluster.get(LEASES, key.namespace, 'copier')).spec?.holderIdentity;
+    expect(await holder()).not.toBe('');
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(await holder()).toBe('');
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+  }
+});

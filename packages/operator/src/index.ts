@@ -1,0 +1,63 @@
+/**
+ * Write Kubernetes controllers in TypeScript. The built-in controllers of Gantry run on the same runtime.
+ *
+ * - `operator`: `runOperator` runs controllers as a process; `createOperator` is for tests and larger processes
+ * - `controller`: `Controller`, the reconcile of a key; `watchSelf`, `watchOwnedBy` and `watchMapped` say which keys a change queues
+ * - `cluster`: `connect`, from a kubeconfig or the account of a pod
+ * - `lease-election`: one acting replica, by a Lease
+ * - objects: the types of all built-in kinds, and their resources (`PODS: Resource<Pod>`)
+ */
+export { type Cluster, connect, type ConnectOptions, KubeconfigError } from './cluster.ts';
+export { type Controller, OptionsError, type RateLimit, type ReconcileContext } from './controller.ts';
+export {
+  LeaseElection,
+  type LeaseElectionOptions,
+  type LeaseTerm,
+  type LeaseTimes,
+  LeaseTimesError,
+} from './lease-election.ts';
+export { createOperator, type LeaderElection, type Operator, type OperatorOptions, runOperator } from './operator.ts';
+export { watchOwnedBy } from './watch-owned-by.ts';
+export {
+  type Cache,
+  type EventRecorder,
+  executeActions,
+  findObject,
+  type InformedResource,
+  type Log,
+  lookAgainOnConflict,
+  type ReconcileKey,
+  type Result,
+  watchMapped,
+  watchSelf,
+  type WatchSpec,
+} from '@gantry/controller-runtime';
+export {
+  ignoreNotFound,
+  ignoreReasons,
+  type ListOptions,
+  type ObjectClient,
+  type ObjectReader,
+  type ObjectWriter,
+  type SubresourceWriter,
+  type WatchEvent,
+  type WatchOptions,
+} from '@gantry/client';
+export {
+  apiVersionOf,
+  controllerOf,
+  controllerReference,
+  isReason,
+  keyOf,
+  type KubeObject,
+  labelSelectorFrom,
+  type ObjectKey,
+  parseLabelSelector,
+  parseQuantity,
+  quantityValue,
+  type Resource,
+  type ResourceRef,
+  StatusError,
+  type StatusReason,
+} from '@gantry/objects';
+export * from '@gantry/objects/generated';

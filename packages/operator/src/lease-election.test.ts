@@ -1,0 +1,145 @@
+import type { ElectionEvent } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { silentLog } from '@gantry/controller-runtime/testing';
+import { LEASES, StatusError } from '@gantry/objects';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LeaseElection, type LeaseTerm } from './lease-election.ts';
+
+const KEY = { namespace: 'a', name: 'op' };
+
+describe('an election by a Lease', () => {
+  let clock: ManualClock;
+  let client: FakeObjectClient;
+  let events: string[];
+  let ends: Promise<void>[];
+  let stops: AbortController[];
+  beforeEach(() => {
+    clock = new ManualClock();
+    client = new FakeObjectClient(clock);
+    events = [];
+    ends = [];
+    stops = [];
+  });
+  afterEach(async () => {
+    for (const stop of stops) stop.abort();
+    await clock.advance(60_000);
+    await Promise.all(ends);
+  });
+  const text = (identity: string, event: ElectionEvent<LeaseTerm>): string =>
+    `${identity} ${event.kind}${'term' in event ? ` ${event.term.transitions} after ${event.term.follows}` : ''}`;
+  const candidate = (identity: string, idle = Promise.resolve()): AbortController => {
+    const stop = new AbortController();
+    const own = { client, lease: KEY, identity, idle: () => idle };
+    const election = new LeaseElection({ ...own, clock, random: () => 0, log: silentLog });
+    const take = async (): Promise<void> => {
+      for await (const event of election.campaign(stop.signal)) events.push(text(identity, event));
+    };
+    ends.push(take());
+    stops.push(stop);
+    return stop;
+  };
+  const lease = () => client.all(LEASES)[0];
+  /** From now on the API server answers nobody. */
+  const cutOff = (times: number): void => client.failNext(() => true, StatusError.unavailable('cut off'), times);
+
+  it('has one leader, which renews', async () => {
+    candidate('one');
+    await clock.advance(0);
+    candidate('two');
+    await clock.advance(120_000);
+    expect(events).toEqual(['one elected 0 after nobody']);
+    expect(lease()?.spec).toMatchObject({ holderIdentity: 'one', leaseDurationSeconds: 15, leaseTransitions: 0 });
+  });
+
+  it('passes on at once when the leader stops', async () => {
+    const first = candidate('one');
+    await clock.advance(0);
+    candidate('two');
+    await clock.advance(10_000);
+    first.abort();
+    await clock.advance(2400);
+    expect(events).toEqual(['one elected 0 after nobody', 'two elected 1 after another']);
+  });
+
+  it('keeps the Lease until the work of the leader has ended', async () => {
+    const { promise: idle, resolve: end } = Promise.withResolvers<void>();
+    const first = candidate('one', idle);
+    await clock.advance(0);
+    first.abort();
+    await clock.advance(3000);
+    expect(lease()?.spec?.holderIdentity).toBe('one');
+    end();
+    await clock.advance(0);
+    expect(lease()?.spec?.holderIdentity).toBe('');
+  });
+
+  it('leaves the Lease to expire when the work does not end', async () => {
+    const first = candidate('one', new Promise(() => undefined));
+    await clock.advance(0);
+    first.abort();
+    await clock.advance(30_000);
+    expect(lease()?.spec?.holderIdentity).toBe('one');
+  });
+
+  it('ends a term that cannot be renewed before another can lead', async () => {
+    candidate('one');
+    await clock.advance(0);
+    candidate('two');
+    await clock.advance(2000);
+    client.failNext(({ verb }) => verb === 'update', StatusError.unavailable('cut off'), 6);
+    await clock.advance(9900);
+    expect(events).toEqual(['one elected 0 after nobody']);
+    await clock.advance(200);
+    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+    await clock.advance(20_000);
+    expect(events.slice(2), 'whoever is first').toHaveLength(1);
+  });
+
+  it('takes over only after the duration of the Lease since its last renewal was seen', async () => {
+    const time = new Date(clock.now() + 3_600_000).toISOString();
+    const spec = { holderIdentity: 'dead', leaseDurationSeconds: 40, renewTime: time, leaseTransitions: 7 };
+    await client.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...KEY }, spec });
+    candidate('one');
+    await clock.advance(39_000);
+    expect(events).toEqual([]);
+    await clock.advance(3000);
+    expect(events).toEqual(['one elected 8 after another']);
+  });
+
+  it('survives a write of somebody else to the Lease, and a short failure', async () => {
+    candidate('one');
+    await clock.advance(0);
+    const labels = { touched: 'yes' };
+    await client.patch(LEASES, KEY, { merge: { metadata: { labels } } }, new AbortController().signal);
+    await clock.advance(4000);
+    cutOff(2);
+    await clock.advance(30_000);
+    expect(events).toEqual(['one elected 0 after nobody']);
+    expect(lease()?.metadata.labels).toEqual(labels);
+  });
+
+  it('loses at once when another holds the Lease', async () => {
+    candidate('one');
+    await clock.advance(0);
+    const spec = { holderIdentity: 'usurper', leaseDurationSeconds: 15 };
+    await client.patch(LEASES, KEY, { merge: { spec } }, new AbortController().signal);
+    await clock.advance(2100);
+    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+  });
+
+  it('refuses times with which two could lead', () => {
+    const own = {
+      client,
+      lease: KEY,
+      identity: 'i',
+      idle: () => Promise.resolve(),
+      clock,
+      random: () => 0,
+      log: silentLog,
+    };
+    expect(() => new LeaseElection({ ...own, renewMs: 15_000 })).toThrow('renewMs: must be less than leaseMs');
+    expect(() => new LeaseElection({ ...own, leaseMs: 12_500 })).toThrow('leaseMs: must be whole seconds');
+    expect(() => new LeaseElection({ ...own, retryMs: 10_000 })).toThrow('retryMs: must be between 0 and renewMs');
+  });
+});

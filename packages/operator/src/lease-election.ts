@@ -1,0 +1,198 @@
+import {
+  type Clock,
+  type Election,
+  type ElectionEvent,
+  errorMessage,
+  formatMicroTime,
+  pause,
+  type Random,
+  settlesWithin,
+  withDeadline,
+} from '@gantry/base';
+import { ignoreNotFound, type ObjectReader, type ObjectWriter } from '@gantry/client';
+import { type Log, planLeaseSpec } from '@gantry/controller-runtime';
+import { isReason, type Lease, LEASES, type ObjectKey } from '@gantry/objects';
+
+/** Durations of an election in milliseconds, with the defaults of Kubernetes. */
+export interface LeaseTimes {
+  /** How long others wait after the last renewal that they have seen; whole seconds; 15 000 when absent. */
+  readonly leaseMs?: number;
+  /** How long after its last renewal a leader stops acting; less than `leaseMs`; 10 000 when absent. */
+  readonly renewMs?: number;
+  /** Time between attempts; less than `renewMs`; 2000 when absent. */
+  readonly retryMs?: number;
+}
+
+export interface LeaseElectionOptions extends LeaseTimes {
+  readonly client: Pick<ObjectReader, 'get'> & Pick<ObjectWriter, 'create' | 'update'>;
+  readonly lease: ObjectKey;
+  /** Unique for this process. */
+  readonly identity: string;
+  /** Resolves when no work of a term is running. The Lease is not released before, only left to expire. */
+  readonly idle: () => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** A term of a leader that holds a Lease. */
+export interface LeaseTerm {
+  readonly identity: string;
+  readonly transitions: number;
+  /** Whether another process may have written before, so that caches must first catch up with its writes. */
+  readonly follows: 'another' | 'nobody';
+}
+
+interface Held {
+  readonly lease: Lease;
+  /** Monotonic time at which this process stops acting. */
+  readonly untilMs: number;
+}
+
+/** Times that exclude each other. */
+export class LeaseTimesError extends Error {
+  override readonly name = 'LeaseTimesError';
+}
+
+/**
+ * Elects a leader by a Lease of `coordination.k8s.io`, as Kubernetes' own components do: clients of both can take part in one election.
+ * No clock of another machine is trusted: a candidate waits for the duration in the Lease since it saw the last change of it.
+ *
+ * A Lease does not fence: a request that a leader sent before its time ran out may still arrive after another one leads. Reconciles must
+ * therefore be idempotent, and writes that must not be repeated need a precondition (`resourceVersion`, `uid`).
+ */
+export class LeaseElection implements Election<LeaseTerm> {
+  readonly #options: LeaseElectionOptions;
+  readonly #leaseMs: number;
+  readonly #renewMs: number;
+  readonly #retryMs: number;
+  /** The version of the Lease that was seen last, and when its renewal was first seen. */
+  #seen: { readonly renewal: string; readonly atMs: number } | undefined;
+
+  constructor(options: LeaseElectionOptions) {
+    const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
+    if (!Number.isInteger(leaseMs / 1000)) throw new LeaseTimesError('leaseMs: must be whole seconds');
+    if (renewMs >= leaseMs) throw new LeaseTimesError('renewMs: must be less than leaseMs');
+    if (retryMs <= 0 || retryMs >= renewMs) throw new LeaseTimesError('retryMs: must be between 0 and renewMs');
+    this.#options = options;
+    this.#leaseMs = leaseMs;
+    this.#renewMs = renewMs;
+    this.#retryMs = retryMs;
+  }
+
+  async *campaign(signal: AbortSignal): AsyncIterable<ElectionEvent<LeaseTerm>> {
+    const { clock, random } = this.#options;
+    let held: Held | undefined;
+    try {
+      while (!signal.aborted) {
+        if (held === undefined) {
+          const sentMs = clock.monotonicMs();
+          const won = await this.#try('acquire', this.#renewMs, signal, (within) => this.#acquire(within));
+          if (won !== undefined && won !== 'held by another') {
+            held = { lease: won.lease, untilMs: sentMs + this.#renewMs };
+            yield { kind: 'elected', term: this.#term(won) };
+          }
+        } else {
+          held = await this.#keep(held, signal);
+          if (held === undefined && !signal.aborted) yield { kind: 'lost' };
+        }
+        // Candidates that failed together must not try together again. A leader that cannot renew stops when its time is over, not later.
+        const leftMs = held === undefined ? this.#retryMs * (1 + 0.2 * random()) : held.untilMs - clock.monotonicMs();
+        await pause(clock, held === undefined ? leftMs : Math.min(this.#retryMs, leftMs), signal);
+      }
+    } finally {
+      if (held !== undefined) await this.#release(held);
+    }
+  }
+
+  #term({ lease, follows }: { readonly lease: Lease; readonly follows: LeaseTerm['follows'] }): LeaseTerm {
+    return { identity: this.#options.identity, transitions: lease.spec?.leaseTransitions ?? 0, follows };
+  }
+
+  /** Renews. Undefined when another process holds the Lease, or when the time is over. */
+  async #keep(held: Held, signal: AbortSignal): Promise<Held | undefined> {
+    const { clock } = this.#options;
+    const sentMs = clock.monotonicMs();
+    const result = await this.#try('renew', held.untilMs - sentMs, signal, (within) => this.#renew(held.lease, within));
+    if (result === 'held by another') return undefined;
+    if (result !== undefined) return { lease: result, untilMs: sentMs + this.#renewMs };
+    return signal.aborted || clock.monotonicMs() < held.untilMs ? held : undefined;
+  }
+
+  /** Undefined after a failure, which is logged. */
+  async #try<T>(
+    what: 'acquire' | 'renew',
+    ms: number,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { clock, log, lease } = this.#options;
+    try {
+      using within = withDeadline(clock, signal, ms);
+      return await work(within);
+    } catch (error) {
+      // Another candidate was faster.
+      const isRace = isReason(error, 'Conflict') || isReason(error, 'AlreadyExists');
+      if (!signal.aborted && !isRace) log.warn({ lease, reason: errorMessage(error) }, `failed to ${what} the Lease`);
+      return undefined;
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<{ lease: Lease; follows: LeaseTerm['follows'] } | 'held by another'> {
+    const { client, lease: key } = this.#options;
+    const current = await ignoreNotFound(client.get(LEASES, key, signal));
+    if (current === undefined) {
+      const spec = this.#spec(undefined);
+      const object: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key }, spec };
+      return { lease: await client.create(LEASES, object, signal), follows: 'nobody' };
+    }
+    // After a renewal that came too late, the Lease may still be that of this process: nobody else has led since.
+    const isOwn = current.spec?.holderIdentity === this.#options.identity;
+    if (!isOwn && this.#isHeld(current)) return 'held by another';
+    return { lease: await this.#update(current, signal), follows: isOwn ? 'nobody' : 'another' };
+  }
+
+  async #renew(held: Lease, signal: AbortSignal): Promise<Lease | 'held by another'> {
+    const { client, lease: key, identity } = this.#options;
+    try {
+      return await this.#update(held, signal);
+    } catch (error) {
+      // Somebody wrote a label, or an earlier renewal was carried out although its response was lost.
+      if (!isReason(error, 'Conflict') && !isReason(error, 'NotFound')) throw error;
+    }
+    const current = await ignoreNotFound(client.get(LEASES, key, signal));
+    if (current?.spec?.holderIdentity !== identity) return 'held by another';
+    return await this.#update(current, signal);
+  }
+
+  #update(current: Lease, signal: AbortSignal): Promise<Lease> {
+    return this.#options.client.update(LEASES, { ...current, spec: this.#spec(current.spec) }, signal);
+  }
+
+  #spec(current: Lease['spec']): NonNullable<Lease['spec']> {
+    return planLeaseSpec(current, this.#options.identity, this.#options.clock.now(), this.#leaseMs / 1000);
+  }
+
+  #isHeld({ spec, metadata }: Lease): boolean {
+    const now = this.#options.clock.monotonicMs();
+    const renewal = JSON.stringify([metadata.uid, spec]);
+    if (this.#seen?.renewal !== renewal) this.#seen = { renewal, atMs: now };
+    if ((spec?.holderIdentity ?? '') === '') return false;
+    return now < this.#seen.atMs + (spec?.leaseDurationSeconds ?? 0) * 1000;
+  }
+
+  /** Lets others lead at once. Work that does not end within the rest of the term leaves the Lease to expire. */
+  async #release({ lease, untilMs }: Held): Promise<void> {
+    const { clock, client, idle, log } = this.#options;
+    const never = new AbortController().signal;
+    if (!(await settlesWithin(clock, idle(), Math.max(0, untilMs - clock.monotonicMs())))) return;
+    try {
+      using within = withDeadline(clock, never, Math.max(0, untilMs - clock.monotonicMs()));
+      const time = formatMicroTime(clock.now());
+      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: time, acquireTime: time };
+      await client.update(LEASES, { ...lease, spec }, within);
+    } catch (error) {
+      log.warn({ lease: this.#options.lease, reason: errorMessage(error) }, 'the Lease was not released: it expires');
+    }
+  }
+}

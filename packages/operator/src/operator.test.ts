@@ -1,0 +1,182 @@
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { CONFIG_MAPS, type ConfigMap, EVENTS, LEASES } from '@gantry/objects';
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Controller, createOperator, type Operator, type OperatorOptions, watchSelf } from './index.ts';
+
+const configMap = (name: string): ConfigMap => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'a' },
+});
+
+describe('an operator', () => {
+  let clock: ManualClock;
+  let client: FakeObjectClient;
+  let stop: AbortController;
+  let runs: Promise<void>[];
+  let seen: string[];
+  beforeEach(() => {
+    clock = new ManualClock();
+    client = new FakeObjectClient(clock);
+    stop = new AbortController();
+    runs = [];
+    seen = [];
+  });
+  afterEach(async () => {
+    stop.abort();
+    await clock.advance(60_000);
+    await Promise.all(runs);
+  });
+  const controller = (rest: Partial<Controller> = {}): Controller => ({
+    name: 'c',
+    watches: [watchSelf(CONFIG_MAPS)],
+    reconcile: async ({ name }) => {
+      seen.push(name);
+      return {};
+    },
+    ...rest,
+  });
+  const create = (options: Partial<OperatorOptions> = {}): Operator => {
+    const cluster = { client, namespace: 'a', [Symbol.dispose]: () => undefined };
+    return createOperator({
+      name: 'op',
+      controllers: [controller()],
+      cluster,
+      clock,
+      random: () => 0.5,
+      logger: silentLogger,
+      ...options,
+    });
+  };
+  const run = (operator: Operator, signal = stop.signal): void => void runs.push(operator.runUntil(signal));
+
+  it('reconciles what exists and what changes', async () => {
+    await client.put(CONFIG_MAPS, configMap('old'));
+    const operator = create();
+    expect(operator.missing()).toEqual(['configmaps']);
+    run(operator);
+    await clock.advance(0);
+    expect([operator.missing(), seen]).toEqual([[], ['old']]);
+    await client.put(CONFIG_MAPS, configMap('new'));
+    await clock.advance(0);
+    expect(seen).toEqual(['old', 'new']);
+  });
+
+  it('gives reconciles a log with the object, and Events in its name', async () => {
+    const lines: object[] = [];
+    const log = { ...silentLogger, info: (fields: object) => lines.push(fields) };
+    const logger = {
+      ...log,
+      child: (own: object) => ({ ...log, info: (more: object) => lines.push({ ...own, ...more }) }),
+    };
+    const reconcile: Controller['reconcile'] = async (key, context) => {
+      const object = context.cache.get(CONFIG_MAPS, key);
+      context.log.info({ n: 1 }, 'seen');
+      if (object !== undefined) context.events.event(object, 'Normal', 'Seen', 'Seen it');
+      return {};
+    };
+    await client.put(CONFIG_MAPS, configMap('one'));
+    run(create({ logger, controllers: [controller({ reconcile })] }));
+    await clock.advance(1000);
+    expect(lines).toContainEqual({ controller: 'c', object: 'a/one', n: 1 });
+    expect(client.all(EVENTS)[0]).toMatchObject({ reason: 'Seen', source: { component: 'op' } });
+  });
+
+  it('ends running reconciles before it stops, and starts no others', async () => {
+    const { promise: release, resolve: end } = Promise.withResolvers<void>();
+    const reconcile: Controller['reconcile'] = async ({ name }, _context, signal) => {
+      await release;
+      seen.push(`${name} ${signal.aborted ? 'aborted' : 'done'}`);
+      return {};
+    };
+    await client.put(CONFIG_MAPS, configMap('one'));
+    await client.put(CONFIG_MAPS, configMap('two'));
+    let state = 'running';
+    const own = new AbortController();
+    const operator = create({ leaderElection: {}, controllers: [controller({ reconcile, workers: 1 })] });
+    const stopped = operator.runUntil(own.signal).then(() => (state = 'stopped'));
+    await clock.advance(0);
+    own.abort();
+    await clock.advance(1000);
+    expect([state, client.all(LEASES)[0]?.spec?.holderIdentity]).toEqual(['running', expect.stringContaining('_')]);
+    end();
+    await clock.advance(0);
+    await stopped;
+    expect(seen).toEqual(['one done']);
+    expect(client.all(LEASES)[0]?.spec?.holderIdentity).toBe('');
+  });
+
+  it('acts in one of two replicas, and in the other with fresh caches when that stops', async () => {
+    const acting = (name: string) =>
+      controller({
+        reconcile: async (key, { cache }) => {
+          seen.push(`${name} ${key.name} ${cache.get(CONFIG_MAPS, key)?.data?.['v'] ?? ''}`);
+          return {};
+        },
+      });
+    const first = new AbortController();
+    run(create({ leaderElection: {}, controllers: [acting('one')] }), first.signal);
+    await clock.advance(0);
+    run(create({ leaderElection: {}, controllers: [acting('two')] }));
+    await client.put(CONFIG_MAPS, { ...configMap('x'), data: { v: '1' } });
+    await clock.advance(5000);
+    expect(seen).toEqual(['one x 1']);
+    first.abort();
+    await clock.advance(5000);
+    expect(seen).toEqual(['one x 1', 'two x 1']);
+  });
+
+  it('limits the rate of reconciles', async () => {
+    const limited = controller({ rateLimit: { perSecond: 1, burst: 2 }, workers: 10 });
+    for (const name of ['1', '2', '3', '4', '5']) await client.put(CONFIG_MAPS, configMap(name));
+    run(create({ controllers: [limited] }));
+    await clock.advance(0);
+    expect(seen).toHaveLength(2);
+    await clock.advance(2000);
+    expect(seen).toHaveLength(4);
+  });
+
+  it('reports metrics in the names of controller-runtime', async () => {
+    await client.put(CONFIG_MAPS, configMap('one'));
+    const operator = create({ leaderElection: { name: 'lease' } });
+    run(operator);
+    await clock.advance(0);
+    const text = await operator.metrics();
+    expect(text).toContain('controller_runtime_reconcile_total{controller="c",result="success"} 1');
+    expect(text).toContain('controller_runtime_max_concurrent_reconciles{controller="c"} 5');
+    expect(text).toContain('controller_runtime_active_workers{controller="c"} 0');
+    expect(text).toContain('leader_election_master_status{name="lease"} 1');
+    expect(text).toContain('workqueue_adds_total{name="c"} 1');
+  });
+
+  it('fails with the error of a watch that throws', async () => {
+    const broken = {
+      ...watchSelf(CONFIG_MAPS),
+      keys: () => {
+        throw new TypeError('broken watch');
+      },
+    };
+    await client.put(CONFIG_MAPS, configMap('one'));
+    const ended = create({ controllers: [controller({ watches: [broken] })] }).runUntil(stop.signal);
+    const failed = expect(ended).rejects.toThrow('broken watch');
+    await clock.advance(0);
+    await failed;
+  });
+
+  it('refuses options that cannot be used, and names the field', () => {
+    expect(() => create({ name: 'No Name' })).toThrow('name: "No Name": a lowercase RFC 1123 subdomain');
+    expect(() => create({ name: 'a'.repeat(129) })).toThrow('must be no more than 128 characters');
+    expect(() => create({ controllers: [] })).toThrow('controllers: there is none');
+    expect(() => create({ controllers: [controller(), controller()] })).toThrow('controllers[c]: two have this name');
+    expect(() => create({ controllers: [controller({ watches: [] })] })).toThrow(
+      'controllers[c].watches: there is none',
+    );
+    expect(() => create({ controllers: [controller({ workers: 0 })] })).toThrow(
+      'controllers[c].workers: must be a positive',
+    );
+    const rateLimit = { perSecond: 0, burst: 1 };
+    expect(() => create({ controllers: [controller({ rateLimit })] })).toThrow('controllers[c].rateLimit.perSecond');
+  });
+});
