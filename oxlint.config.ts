@@ -72,6 +72,7 @@ export default defineConfig({
   ignorePatterns: [
     '**/dist/**',
     '**/dist-tools/**',
+    '**/bundle/**',
     '**/*.{js,cjs,mjs}',
     '**/*.config.*',
     '**/*.d.json.ts',

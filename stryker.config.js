@@ -38,7 +38,7 @@ export default {
   vitest: { configFile: 'vitest.mutants.config.ts', related: false },
   mutate: [folder.at, '!**/*.test.ts', '!**/testing/**'],
   inPlace: false,
-  ignorePatterns: ['.gantry', '**/dist', '**/dist-tools', '.wireit', 'docs'],
+  ignorePatterns: ['.gantry', '**/dist', '**/dist-tools', '**/bundle', '.wireit', 'docs'],
   incremental: true,
   incrementalFile: `.gantry/mutants-${name}.json`,
   tempDirName: '.gantry/stryker',
