@@ -1,6 +1,7 @@
 /**
  * Generates protobuf code from proto/, object types from packages/apimachinery/schemas, the pictures of docs/pictures that have a source
- * in Graphviz' language, the tables of settings and of names in docs/conventions.md, and those of metrics in docs/metrics.md. With
+ * in Graphviz' language, the tables of settings and of names in docs/conventions.md, those of metrics in docs/metrics.md, and
+ * those of faults in docs/chaos.md. With
  * `--verify`, fails when a file changes.
  */
 import { execFileSync } from 'node:child_process';
@@ -10,7 +11,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { instance } from '@viz-js/viz';
 import { withSettings } from './settings-table.ts';
-import { withMetrics, withNames } from './tables.ts';
+import { withFaults, withMetrics, withNames } from './tables.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const GENERATED = ['proto/src/gen', 'packages/etcd/src/gen', 'packages/objects/src/generated', 'docs'];
@@ -65,6 +66,8 @@ const conventions = join(root, 'docs/conventions.md');
 writeFileSync(conventions, withNames(await withSettings(readFileSync(conventions, 'utf8'), root), root));
 const metrics = join(root, 'docs/metrics.md');
 writeFileSync(metrics, await withMetrics(readFileSync(metrics, 'utf8'), root));
+const chaos = join(root, 'docs/chaos.md');
+writeFileSync(chaos, await withFaults(readFileSync(chaos, 'utf8'), root));
 const after = snapshot();
 
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter(

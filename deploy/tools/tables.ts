@@ -5,6 +5,8 @@ import { join } from 'node:path';
 const NAME =
   /(?<=['`"])((?:[a-z]+\.)?gantry\.dev\/[a-z-]+|gantry\.(?!dev\b|db\b|key\b|svg\b)[a-z]+(?:[-.][a-z]+)*)(?=['`"])/g;
 const NAMES = /(?<=^\| name \| on .*\n.*\n)(?:\|.*\n)+/m;
+const FAULTS = /^<!-- (\S+\.ts) ([A-Z_]+) -->\n/gm;
+const FAULT_TABLES = /(^<!-- \S+\.ts [A-Z_]+ -->\n)(?:\|.*\n)*/gm;
 const METRICS = /(?<=^<!-- metrics of (\S+) -->\n)(?:\|.*\n)*/gm;
 
 /** The page without the rows of names that the code of a cluster's processes no longer has. Throws for a name without a row. */
@@ -41,6 +43,27 @@ export async function withMetrics(page: string, root: string): Promise<string> {
   }
   const head = '| metric | type | labels | what |\n| --- | --- | --- | --- |\n';
   return page.replace(METRICS, (_, workspace: string) => head + (rows.get(workspace) ?? []).sort().join(''));
+}
+
+/** What docs/chaos.md says of a kind of fault or of a workload. */
+interface Described {
+  readonly kind?: string;
+  readonly name?: string;
+  readonly what: string;
+}
+
+/** The page with a table of each list that it names: `<!-- MODULE LIST -->`, by the path of the module in deploy/src/chaos. */
+export async function withFaults(page: string, root: string): Promise<string> {
+  const tables = new Map<string, string>();
+  for (const [place = '', path = '', list = ''] of page.matchAll(FAULTS)) {
+    const module = (await import(join(root, 'deploy/src/chaos', path))) as Readonly<
+      Record<string, readonly Described[]>
+    >;
+    const rows = (module[list] ?? []).map(({ kind, name, what }) => `| \`${kind ?? name}\` | ${what} |\n`);
+    if (rows.length === 0) throw new Error(`docs/chaos.md: deploy/src/chaos/${path} has no list ${list}`);
+    tables.set(place, `| name | what |\n| --- | --- |\n${rows.join('')}`);
+  }
+  return page.replace(FAULT_TABLES, (_, place: string) => `${place}${tables.get(place) ?? ''}`);
 }
 
 /** Calls a function with metrics that report each created one. Its other parameters have every property. */

@@ -3,9 +3,12 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorMessage, systemClock } from '@gantry/base';
+import { readJournal, removeJournal } from '../chaos/journal.ts';
+import { refuseDuringCampaign, undoLeftovers } from '../chaos/leftovers.ts';
 import { kubeconfigOf } from '../cluster/api.ts';
 import { openProject } from '../cluster/compose.ts';
 import { forgetConfiguration } from '../cluster/load-balancers.ts';
+import { openCluster } from '../cluster/open-cluster.ts';
 import { removePodLeftovers } from '../cluster/pod-leftovers.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress } from '../machine/progress.ts';
@@ -25,6 +28,14 @@ await runCommand(async () => {
     return 0;
   }
   const project = openProject(config, settings.clusterId, shell);
+  refuseDuringCampaign(config);
+  if (readJournal(config) !== undefined) {
+    await progress.step(
+      'faults of `npm run chaos`',
+      async () => void (await undoLeftovers(await openCluster(), 'containers')),
+    );
+    removeJournal(config);
+  }
   // Agents first: they would recreate pods and containers.
   await progress.step('agents', () => project.removeService('agent'));
   await progress.step("pods' containers", async (note) => {

@@ -2,10 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
+import { readJournal } from '../chaos/journal.ts';
+import { refuseDuringCampaign, removeWorkloads, undoLeftovers } from '../chaos/leftovers.ts';
 import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { failingMembers, restartingMember } from '../cluster/etcd-members.ts';
 import { loadConfiguration, runningBalancers } from '../cluster/load-balancers.ts';
+import { openCluster } from '../cluster/open-cluster.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes, wantedNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
 import { applySample } from '../cluster/sample.ts';
@@ -59,6 +62,12 @@ await runCommand(async () => {
   const project = openProject(config, settings.clusterId, shell);
   storeSettings(config, settings, images, engineRoot);
 
+  refuseDuringCampaign(config);
+  const isChaotic = readJournal(config) !== undefined;
+  if (isChaotic) {
+    const undo = async () => void (await undoLeftovers(await openCluster(), 'containers'));
+    await progress.step('faults of `npm run chaos`', undo);
+  }
   const before = await project.containers();
   const balancers = await runningBalancers(shell, settings.clusterId);
   const counts = countsOf(before);
@@ -79,6 +88,8 @@ await runCommand(async () => {
     await waitUntil(options, (signal) => lookAtApi(api, signal), note);
     note('ready');
   });
+  if (isChaotic) await undoLeftovers(await openCluster(), 'commands');
+  await removeWorkloads(config, api);
   const agents = counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS);
   const wanted = wantedNodes(shell, settings, agents);
   await progress.step('nodes', async (note) => {

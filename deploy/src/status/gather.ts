@@ -37,16 +37,22 @@ const DEFAULT_QUOTA_BYTES = 2 ** 31;
 
 /** Queries Docker, etcd and the API in parallel. A source that does not respond is reported as such. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
-  const { clusterId, clock, shell, project, openApi } = sources;
-  const containers = await project.containers();
+  const { shell, project } = sources;
   const own = sources.adminCertificate();
   const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own)];
-  const [etcd, fromApi, certificates] = await Promise.all([
-    askMembers(shell, clusterId, containers),
-    askApi(clock, openApi),
-    readCertificates(shell, containers),
+  const [live, certificates] = await Promise.all([
+    gatherLiveFacts(sources),
+    project.containers().then((containers) => readCertificates(shell, containers)),
   ]);
-  return { clusterId, now: clock.now(), containers, etcd, certificates: [...certificates, ...admin], ...fromApi };
+  return { ...live, certificates: [...certificates, ...admin] };
+}
+
+/** What changes from second to second: all but the certificates. */
+export async function gatherLiveFacts(sources: Omit<Sources, 'adminCertificate'>): Promise<Facts> {
+  const { clusterId, clock, shell, project, openApi } = sources;
+  const containers = await project.containers();
+  const [etcd, fromApi] = await Promise.all([askMembers(shell, clusterId, containers), askApi(clock, openApi)]);
+  return { clusterId, now: clock.now(), containers, etcd, certificates: [], ...fromApi };
 }
 
 interface EndpointStatus {

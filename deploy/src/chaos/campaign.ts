@@ -1,0 +1,228 @@
+import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
+import { NAMESPACES, SERVICE_ACCOUNTS, type Namespace } from '@gantry/objects';
+import type { Run } from '@gantry/chaos-checker';
+import { ignoreNotFound } from '@gantry/client';
+import type { ChaosCluster } from './chaos-cluster.ts';
+import { CHAOS_LABEL } from './engine.ts';
+import type { PlannedFault } from './fault.ts';
+import type { Journal } from './journal.ts';
+import type { CampaignOptions } from './options.ts';
+import { formatPlan } from './plan-file.ts';
+import { planCampaign } from './plan.ts';
+import { recordEngine } from './recording/record-engine.ts';
+import { type EtcdRecording, readKeys, recordMember } from './recording/record-etcd.ts';
+import { recordMetrics } from './recording/record-metrics.ts';
+import { RunFolder } from './recording/run-folder.ts';
+import { type FaultEvents, type FaultResult, runFaults } from './run-faults.ts';
+import { undoAll } from './undo.ts';
+import { Tally } from './workloads/tally.ts';
+import { untilRight } from './workloads/until-right.ts';
+import type { RunningWorkload } from './workloads/workload.ts';
+
+/** What is told of a campaign while it runs. */
+export interface CampaignEvents extends FaultEvents {
+  onPlan(faults: readonly PlannedFault[], folder: string): void;
+  onWorking(tally: Tally): void;
+  onPhase(text: string): void;
+}
+
+/** The end of a campaign. */
+export interface CampaignResult {
+  readonly seed: number;
+  readonly folder: string;
+  readonly faults: number;
+  readonly kinds: number;
+  readonly acknowledged: number;
+  readonly unknown: number;
+  readonly longestGapMs: number;
+  readonly violations: readonly string[];
+  readonly ended: 'by itself' | 'by the user';
+}
+
+const NAMESPACE_MS = 60_000;
+/** Load without faults before and after them. */
+const CALM_MS = 3_000;
+
+export interface CampaignTools {
+  readonly cluster: ChaosCluster;
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly namespace: string;
+  readonly folder: string;
+  readonly events: CampaignEvents;
+}
+
+/** Runs a campaign on a healthy cluster from the first object to the last line of the artefacts. Everything is healed when it settles. */
+export async function runCampaign(
+  tools: CampaignTools,
+  options: CampaignOptions,
+  stop: AbortSignal,
+): Promise<CampaignResult> {
+  const { cluster, clock, journal, namespace, events } = tools;
+  const random = seededRandom(options.seed);
+  const plan = options.plan ?? planCampaign({ ...options, shapes: options.kinds }, random);
+  await using folder = new RunFolder(tools.folder, clock);
+  folder.text('plan.json', formatPlan(plan));
+  events.onPlan(plan, folder.path);
+  journal.begin(namespace);
+  try {
+    return await new Campaign(tools, options, { plan, folder }).run(stop);
+  } finally {
+    events.onPhase('healing');
+    await undoAll(cluster, journal.steps);
+    journal.end();
+    await removeNamespace(tools);
+  }
+}
+
+interface Made {
+  readonly plan: readonly PlannedFault[];
+  readonly folder: RunFolder;
+}
+
+class Campaign {
+  readonly #tools: CampaignTools;
+  readonly #options: CampaignOptions;
+  readonly #plan: readonly PlannedFault[];
+  readonly #folder: RunFolder;
+  readonly #tally = new Tally();
+  readonly #startedAt: number;
+  readonly #startedAtMs: number;
+
+  constructor(tools: CampaignTools, options: CampaignOptions, { plan, folder }: Made) {
+    this.#tools = tools;
+    this.#options = options;
+    this.#plan = plan;
+    this.#folder = folder;
+    this.#startedAt = tools.clock.now();
+    this.#startedAtMs = tools.clock.monotonicMs();
+  }
+
+  async run(stop: AbortSignal): Promise<CampaignResult> {
+    const { cluster, clock, events } = this.#tools;
+    const { engine } = cluster;
+    const end = new AbortController();
+    const incarnation = await readIncarnation(cluster);
+    const before = await engine.options.etcd.revision();
+    const keys = readKeys(await engine.options.etcd.ctl(['get', '', '--prefix', `--rev=${before}`, '-w', 'json']));
+    this.#folder.initialKeys({ revision: before, keys: [...keys] });
+    const recordings = this.#recordMembers(before + 1, end.signal);
+    const fromEngine = await recordEngine(engine, this.#folder, end.signal);
+    const metrics = recordMetrics(engine, this.#folder, end.signal);
+    const stopLoad = new AbortController();
+    try {
+      await makeNamespace(cluster, this.#tools.namespace);
+      const workloads = await this.#startWorkloads(stopLoad.signal);
+      events.onWorking(this.#tally);
+      await pause(clock, CALM_MS, stop);
+      const result = await this.#makeFaults(stop);
+      const quiet = { quietFromRevision: await engine.options.etcd.revision(), quietFromMs: clock.monotonicMs() };
+      await pause(clock, CALM_MS, stop);
+      stopLoad.abort();
+      events.onPhase('the workloads finish');
+      const wrong = await finishAll(workloads);
+      const lastRevision = await engine.options.etcd.revision();
+      events.onPhase("etcd's history is read to its end");
+      await Promise.all(recordings.map((recording) => recording.until(lastRevision)));
+      this.#folder.run(this.#describe({ incarnation, firstRevision: before + 1, lastRevision, ...quiet }));
+      return this.#result(result, wrong, stop);
+    } finally {
+      stopLoad.abort();
+      end.abort();
+      await Promise.all([...recordings.map(({ ended }) => ended), fromEngine.ended, metrics]);
+    }
+  }
+
+  #recordMembers(fromRevision: number, end: AbortSignal): readonly EtcdRecording[] {
+    const { engine, opened } = this.#tools.cluster;
+    const { members, image } = opened.etcd.layout;
+    return members.map((member) => recordMember(engine, this.#folder, { member, fromRevision, image }, end));
+  }
+
+  async #startWorkloads(stop: AbortSignal): Promise<readonly RunningWorkload[]> {
+    const { cluster, clock, namespace } = this.#tools;
+    const running: RunningWorkload[] = [];
+    for (const [index, workload] of this.#options.workloads.entries()) {
+      const context = { connect: cluster.connect, namespace, folder: this.#folder, tally: this.#tally, clock };
+      // Each workload has a sequence of its own: which requests it makes does not depend on the others.
+      running.push(await workload.start({ ...context, random: seededRandom(this.#options.seed + index + 1) }, stop));
+    }
+    return running;
+  }
+
+  #makeFaults(stop: AbortSignal): Promise<FaultResult> {
+    const { cluster, clock, journal, events } = this.#tools;
+    const run = { cluster, kinds: this.#options.kinds, journal, folder: this.#folder, clock, events };
+    const untilMs = this.#options.plan === undefined ? clock.monotonicMs() + this.#options.durationMs : Infinity;
+    return runFaults(run, this.#plan, untilMs, stop);
+  }
+
+  #describe(
+    facts: Pick<Run, 'incarnation' | 'firstRevision' | 'lastRevision' | 'quietFromRevision' | 'quietFromMs'>,
+  ): Run {
+    const { clock, cluster } = this.#tools;
+    return {
+      format: 1,
+      clusterId: cluster.opened.clusterId,
+      seed: this.#options.seed,
+      startedAt: new Date(this.#startedAt).toISOString(),
+      startedAtMs: this.#startedAtMs,
+      endedAt: new Date(clock.now()).toISOString(),
+      endedAtMs: clock.monotonicMs(),
+      options: this.#options.text,
+      plan: this.#plan.map((fault) => ({ ...fault })),
+      etcdMembers: [...cluster.opened.etcd.layout.members],
+      replay: `npm run chaos -- --replay ${this.#folder.path}`,
+      ...facts,
+    };
+  }
+
+  #result(result: FaultResult, wrong: readonly string[], stop: AbortSignal): CampaignResult {
+    const { acknowledged, unknown, longestGapMs } = this.#tally;
+    return {
+      seed: this.#options.seed,
+      folder: this.#folder.path,
+      faults: result.faults,
+      kinds: result.kinds,
+      acknowledged,
+      unknown,
+      longestGapMs,
+      violations: [...result.violations, ...wrong],
+      ended: stop.aborted ? 'by the user' : 'by itself',
+    };
+  }
+}
+
+async function finishAll(workloads: readonly RunningWorkload[]): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  // Watchers start first and finish last: they see what the others still do.
+  for (const workload of workloads.toReversed()) append(wrong, await workload.finish());
+  return wrong;
+}
+
+async function readIncarnation({ engine }: ChaosCluster): Promise<string> {
+  return (await engine.options.etcd.ctl(['get', '/gantry/incarnation', '--print-value-only'])).trim();
+}
+
+async function makeNamespace({ engine, connect }: ChaosCluster, name: string): Promise<void> {
+  using api = connect();
+  const metadata = { name, labels: { [CHAOS_LABEL]: 'workload' } };
+  const object: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata };
+  await api.create(NAMESPACES, object, AbortSignal.timeout(NAMESPACE_MS));
+  await untilRight(engine.options.clock, async (signal) => {
+    await api.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }, signal);
+    return [];
+  });
+}
+
+/** Starts the removal. Where the API does not respond, the next `up` or campaign finds the namespace by its label. */
+async function removeNamespace({ cluster, namespace, events }: CampaignTools): Promise<void> {
+  using api = cluster.connect();
+  try {
+    await ignoreNotFound(
+      api.delete(NAMESPACES, { namespace: '', name: namespace }, {}, AbortSignal.timeout(NAMESPACE_MS)),
+    );
+  } catch (error) {
+    events.onPhase(`namespace ${namespace} is not removed: ${errorMessage(error)}`);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Random } from '@gantry/base';
+import type { ChaosEngine, Target } from './engine.ts';
+import type { UndoStep } from './undo.ts';
+
+/** One fault of a schedule. */
+export interface PlannedFault {
+  /** `f1`, unique in the schedule. */
+  readonly id: string;
+  readonly kind: string;
+  readonly target: Target;
+  /** The other side of a network fault. */
+  readonly peer?: Target;
+  /** Faults of a round overlap. The next round begins when the cluster is healthy again. */
+  readonly round: number;
+  /** Milliseconds after the beginning of the round. */
+  readonly atMs: number;
+  readonly durationMs: number;
+  /** In [0, 1): chooses among what is found when the fault starts, such as pods. */
+  readonly choice: number;
+}
+
+/** What the planner knows of a kind of fault. */
+export interface FaultShape {
+  readonly kind: string;
+  /** One sentence for `--help` and docs/chaos.md. */
+  readonly what: string;
+  readonly targets: readonly Target[];
+  /** Of network faults. */
+  readonly peersOf?: (target: Target) => readonly Target[];
+  /** Shortest and longest, in milliseconds; [0, 0] for a fault that ends by itself. */
+  readonly durationMs: readonly [number, number];
+  /** How often it is chosen, relative to the others. */
+  readonly weight: number;
+  /** `alone`: no other fault overlaps it. */
+  readonly company?: 'alone';
+}
+
+/** What a fault acts on. */
+export interface Scene {
+  readonly engine: ChaosEngine;
+  readonly fault: PlannedFault;
+  /** Seeded by `choice` of the fault. */
+  readonly random: Random;
+  /** Writes down how to undo what is done next. Call it before acting: the steps are run also after a crash of this process. */
+  undoLater(steps: readonly UndoStep[]): Promise<void>;
+  /** Runs a command of the checkout, such as `etcd`, with arguments. */
+  command(name: string, args: readonly string[]): Promise<void>;
+}
+
+/** A kind of fault. `strike` resolves with a description of what it did once the fault acts. */
+export interface FaultKind extends FaultShape {
+  strike(scene: Scene): Promise<string>;
+}
+
+/** The service of a target: `scheduler/leader` is of `scheduler`. */
+export const familyOf = (target: Target) => target.split('/')[0] ?? target;

@@ -1,0 +1,26 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** A program whose output is read line by line. */
+export interface LineProcess {
+  readonly child: ChildProcess;
+  /** Resolves with what it wrote to standard error when it has ended and all its lines were read. */
+  readonly ended: Promise<string>;
+}
+
+/** Starts a program. `signal` ends it. */
+export function startLines(
+  program: string,
+  args: readonly string[],
+  signal: AbortSignal,
+  onLine: (line: string) => void,
+): LineProcess {
+  const child = spawn(program, [...args], { stdio: ['ignore', 'pipe', 'pipe'], signal, killSignal: 'SIGTERM' });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-2000)));
+  // An abort is reported as an error of the child; its end follows all the same.
+  child.on('error', (error) => (said = error.message));
+  createInterface({ input: child.stdout }).on('line', onLine);
+  // Not `once`: it would reject with the error of an abort.
+  return { child, ended: new Promise((resolve) => child.once('close', () => resolve(said.trim()))) };
+}

@@ -1,0 +1,41 @@
+import { pause } from '@gantry/base';
+import type { ChaosContainer, ChaosEngine } from '../engine.ts';
+import type { RunFolder } from './run-folder.ts';
+
+const EVERY_MS = 10_000;
+const SERVICES = ['apiserver', 'scheduler', 'controller-manager', 'agent'];
+/** What the checker and the report use. */
+const SELECTED =
+  /^(?:leader_election_master_status|gantry_leader_lease_seconds|gantry_event_loop_longest_stall_seconds|gantry_event_loop_stalls_total|process_resident_memory_bytes|process_start_time_seconds)$/;
+const READ = "fetch('http://127.0.0.1:10255/metrics').then((r) => r.text()).then((t) => process.stdout.write(t))";
+
+/** Records selected metrics of the services every ten seconds until aborted. A container that does not answer is left out. */
+export async function recordMetrics(engine: ChaosEngine, folder: RunFolder, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const running = (await engine.services()).filter(
+      ({ service, state }) => SERVICES.includes(service) && state === 'running',
+    );
+    for (const container of running) if (!stop.aborted) await scrape(engine, folder, container);
+    await pause(engine.options.clock, EVERY_MS, stop);
+  }
+}
+
+async function scrape(engine: ChaosEngine, folder: RunFolder, { id, name, service }: ChaosContainer): Promise<void> {
+  const sentMs = engine.options.clock.monotonicMs();
+  const read = ['exec', id, 'timeout', '5', 'node', '-e', READ];
+  const { code, stdout } = await engine.options.shell.run('docker', read);
+  if (code !== 0) return;
+  for (const sample of readSamples(stdout)) folder.metrics(service, { sentMs, instance: name, ...sample });
+}
+
+/** Selected samples of Prometheus' text format. */
+export function readSamples(
+  text: string,
+): readonly { readonly name: string; readonly labels: Record<string, string>; readonly value: number }[] {
+  return text.split('\n').flatMap((line) => {
+    const [, name = '', labels = '', value = ''] = /^([a-z_:]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
+    if (!SELECTED.test(name) || !Number.isFinite(Number(value))) return [];
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', of = '']) => [key, of] as const);
+    return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
+  });
+}

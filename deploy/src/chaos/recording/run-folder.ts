@@ -1,0 +1,86 @@
+import { createWriteStream, mkdirSync, writeFileSync, type WriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { dirname, join } from 'node:path';
+import type { ClientLine, EngineLine, EtcdLine, FaultLine, InitialKeys, MetricLine, Run } from '@gantry/chaos-checker';
+import type { Clock } from '@gantry/base';
+
+/** Without the time, which the folder adds. */
+type Untimed<T> = T extends { readonly atMs: number } ? Omit<T, 'atMs'> : never;
+export type EtcdRecord = Untimed<EtcdLine>;
+export type EngineRecord = Untimed<EngineLine>;
+export type FaultRecord = Untimed<FaultLine>;
+export type ClientRecord = Untimed<ClientLine>;
+export type MetricRecord = Untimed<MetricLine>;
+
+/** Writes the artefacts of a run as they arise; packages/chaos-checker describes and reads them. Dispose of it to flush the files. */
+export class RunFolder implements AsyncDisposable {
+  readonly path: string;
+  readonly #clock: Clock;
+  readonly #files = new Map<string, WriteStream>();
+
+  constructor(path: string, clock: Clock) {
+    this.path = path;
+    this.#clock = clock;
+    mkdirSync(path, { recursive: true });
+  }
+
+  etcd(member: string, record: EtcdRecord): number {
+    return this.#append(`etcd/${member}.jsonl`, record);
+  }
+
+  engine(record: EngineRecord): number {
+    return this.#append('engine/host.jsonl', record);
+  }
+
+  fault(record: FaultRecord): number {
+    return this.#append('faults.jsonl', record);
+  }
+
+  client(name: string, record: ClientRecord): number {
+    return this.#append(`clients/${name}.jsonl`, record);
+  }
+
+  metrics(service: string, record: MetricRecord): number {
+    return this.#append(`metrics/${service}.jsonl`, record);
+  }
+
+  initialKeys(keys: InitialKeys): void {
+    this.#stream('etcd/initial.jsonl').write(`${JSON.stringify(keys)}\n`);
+  }
+
+  text(file: string, text: string): void {
+    writeFileSync(join(this.path, file), text);
+  }
+
+  run(run: Run): void {
+    writeFileSync(join(this.path, 'run.json'), `${JSON.stringify(run, undefined, 2)}\n`);
+  }
+
+  /** Appends a line with the time, and returns that. */
+  #append(file: string, record: object): number {
+    const atMs = this.#clock.monotonicMs();
+    this.#stream(file).write(`${JSON.stringify({ atMs, ...record })}\n`);
+    return atMs;
+  }
+
+  #stream(file: string): WriteStream {
+    const known = this.#files.get(file);
+    if (known !== undefined) return known;
+    const path = join(this.path, file);
+    mkdirSync(dirname(path), { recursive: true });
+    const stream = createWriteStream(path, { flags: 'a' });
+    this.#files.set(file, stream);
+    return stream;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const streams = [...this.#files.values()];
+    this.#files.clear();
+    await Promise.all(
+      streams.map((stream) => {
+        stream.end();
+        return finished(stream);
+      }),
+    );
+  }
+}

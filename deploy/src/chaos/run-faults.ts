@@ -1,0 +1,137 @@
+import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
+import { CommandError } from '../machine/command-error.ts';
+import type { ChaosCluster } from './chaos-cluster.ts';
+import type { FaultKind, PlannedFault, Scene } from './fault.ts';
+import type { Journal } from './journal.ts';
+import type { RunFolder } from './recording/run-folder.ts';
+import { undoAll } from './undo.ts';
+
+/** What happens in a campaign, for those who show it. */
+export interface FaultEvents {
+  onStart(fault: PlannedFault, detail: string): void;
+  onHeal(fault: PlannedFault): void;
+  /** It could not be made, for example because nobody leads. */
+  onSkip(fault: PlannedFault, why: string): void;
+  onHealthy(round: number, afterMs: number): void;
+}
+
+export interface FaultRun {
+  readonly cluster: ChaosCluster;
+  readonly kinds: readonly FaultKind[];
+  readonly journal: Journal;
+  readonly folder: RunFolder;
+  readonly clock: Clock;
+  readonly events: FaultEvents;
+}
+
+/** How many faults acted, and what was wrong. */
+export interface FaultResult {
+  readonly faults: number;
+  readonly kinds: number;
+  readonly violations: readonly string[];
+}
+
+/** A busy machine takes minutes for what otherwise takes seconds. */
+const HEALTHY_MS = 240_000;
+const LOOK_EVERY_MS = 1_000;
+const NEVER = new AbortController().signal;
+
+/**
+ * Makes the faults of a schedule, round after round, until `untilMs` or `stop`. All faults of a round are healed before the cluster must
+ * become healthy again; if it does not, that is a violation, and no further round begins.
+ */
+export async function runFaults(
+  run: FaultRun,
+  plan: readonly PlannedFault[],
+  untilMs: number,
+  stop: AbortSignal,
+): Promise<FaultResult> {
+  const acted: PlannedFault[] = [];
+  for (const round of new Set(plan.map((fault) => fault.round))) {
+    if (stop.aborted || run.clock.monotonicMs() >= untilMs) break;
+    const faults = plan.filter((fault) => fault.round === round);
+    const results = await Promise.allSettled(faults.map((fault) => runFault(run, fault, stop)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw new CommandError(errorMessage(failed.reason));
+    const done = faults.filter((_, index) => isActed(results[index]));
+    append(acted, done);
+    const wrong = await untilHealthy(run, round, done);
+    if (wrong.length > 0) {
+      const names = done.map(({ kind, target, peer }) => [kind, target, peer].filter(Boolean).join(' ')).join(', ');
+      return { ...countsOf(acted), violations: wrong.map((text) => `not healthy after ${names}: ${text}`) };
+    }
+  }
+  return { ...countsOf(acted), violations: [] };
+}
+
+const isActed = (result: PromiseSettledResult<'acted' | 'skipped'> | undefined) =>
+  result?.status === 'fulfilled' && result.value === 'acted';
+
+const countsOf = (acted: readonly PlannedFault[]) => ({
+  faults: acted.length,
+  kinds: new Set(acted.map(({ kind }) => kind)).size,
+});
+
+async function runFault(run: FaultRun, fault: PlannedFault, stop: AbortSignal): Promise<'acted' | 'skipped'> {
+  const { clock, folder, events } = run;
+  await pause(clock, fault.atMs, stop);
+  if (stop.aborted) return 'skipped';
+  const described = { id: fault.id, kind: fault.kind, target: describeTarget(fault) };
+  let detail: string;
+  try {
+    detail = await strike(run, fault);
+  } catch (error) {
+    await heal(run, fault);
+    events.onSkip(fault, errorMessage(error));
+    return 'skipped';
+  }
+  folder.fault({ ...described, phase: 'start', detail });
+  events.onStart(fault, detail);
+  await pause(clock, fault.durationMs, stop);
+  await heal(run, fault);
+  folder.fault({ ...described, phase: 'heal' });
+  events.onHeal(fault);
+  return 'acted';
+}
+
+const describeTarget = ({ target, peer }: PlannedFault) => (peer === undefined ? target : `${target} ${peer}`);
+
+async function strike({ cluster, kinds, journal }: FaultRun, fault: PlannedFault): Promise<string> {
+  const kind = kinds.find((one) => one.kind === fault.kind);
+  if (kind === undefined) throw new CommandError(`there is no fault ${fault.kind}`);
+  const scene: Scene = {
+    engine: cluster.engine,
+    fault,
+    random: seededRandom(Math.floor(fault.choice * 2 ** 32)),
+    undoLater: async (steps) => await Promise.resolve(journal.add(fault.id, steps)),
+    command: cluster.command,
+  };
+  return await kind.strike(scene);
+}
+
+async function heal({ cluster, journal }: FaultRun, fault: PlannedFault): Promise<void> {
+  await undoAll(cluster, journal.stepsOf(fault.id));
+  journal.drop(fault.id);
+}
+
+/** Waits until the cluster is healthy. Resolves with what is wrong after four minutes. */
+async function untilHealthy(
+  { cluster, folder, clock, events }: FaultRun,
+  round: number,
+  done: readonly PlannedFault[],
+): Promise<readonly string[]> {
+  const since = clock.monotonicMs();
+  for (;;) {
+    const problems = await cluster.problems();
+    const tookMs = clock.monotonicMs() - since;
+    if (problems.length === 0) {
+      for (const fault of done) {
+        folder.fault({ id: fault.id, kind: fault.kind, target: describeTarget(fault), phase: 'healthy' });
+      }
+      events.onHealthy(round, tookMs);
+      return [];
+    }
+    if (tookMs > HEALTHY_MS) return problems;
+    await pause(clock, LOOK_EVERY_MS, NEVER);
+  }
+}

@@ -1,0 +1,139 @@
+import { ManualClock } from '@gantry/base/testing';
+import { expect, test } from 'vitest';
+import { ChaosEngine, readInspection, signalScript } from './engine.ts';
+import { rulesetBetween, sharedAddresses } from './faults/network.ts';
+import { undoAll, type UndoStep } from './undo.ts';
+
+const CLUSTER = 'gantry-abc';
+
+interface Fake {
+  readonly state?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly networkMode?: string;
+}
+
+function inspection(id: string, { state = 'running', labels, networkMode = 'control' }: Fake) {
+  return {
+    Id: id,
+    Name: `/name-of-${id}`,
+    State: { Status: state, Pid: 42 },
+    Config: { Labels: labels ?? { 'com.docker.compose.project': CLUSTER, 'com.docker.compose.service': 'agent' } },
+    HostConfig: { NetworkMode: networkMode, Memory: 1, MemorySwap: 2, CpuQuota: 0 },
+    NetworkSettings: { Networks: { control: { IPAddress: '10.0.0.1' } } },
+  };
+}
+
+/** An engine whose docker has these containers, and notes what else it is asked. */
+function fakeEngine(containers: Readonly<Record<string, Fake>>) {
+  const asked: string[] = [];
+  const never = () => Promise.reject(new Error('not asked for'));
+  const engine = new ChaosEngine({
+    clusterId: CLUSTER,
+    image: 'image',
+    clock: new ManualClock(),
+    namespace: 'chaos',
+    leaders: { holderOf: never, etcdLeader: never },
+    etcd: { revision: never, ctl: never },
+    shell: {
+      run: (_program, args) => {
+        if (args[0] === 'inspect') {
+          const found = args.slice(3).flatMap((id) => (containers[id] ? [inspection(id, containers[id])] : []));
+          return Promise.resolve({ code: 0, stdout: JSON.stringify(found), stderr: '' });
+        }
+        asked.push(args.join(' '));
+        return Promise.resolve({ code: args.includes('fails') ? 1 : 0, stdout: '', stderr: 'no' });
+      },
+    },
+  });
+  const commands: string[] = [];
+  const note = (name: string, args: readonly string[]) => {
+    commands.push([name, ...args].join(' '));
+    return Promise.resolve();
+  };
+  return {
+    tools: { engine, command: note, compose: (args: readonly string[]) => note('compose', args) },
+    asked,
+    commands,
+  };
+}
+
+test('steps are undone from the last to the first', async () => {
+  const { tools, asked, commands } = fakeEngine({ a: { state: 'paused' }, b: { state: 'exited' } });
+  await undoAll(tools, [
+    { undo: 'unpause', container: 'a' },
+    { undo: 'command', name: 'etcd', args: ['replace', 'etcd-1'] },
+    { undo: 'start', container: 'b' },
+  ]);
+  expect(asked).toEqual(['start b', 'unpause a']);
+  expect(commands).toEqual(['etcd replace etcd-1']);
+});
+
+test('what is undone already, or whose container is gone, is left alone', async () => {
+  const { tools, asked } = fakeEngine({ a: {}, b: { state: 'exited' } });
+  await undoAll(tools, [
+    { undo: 'unpause', container: 'a' },
+    { undo: 'start', container: 'a' },
+    { undo: 'drop-table', container: 'b', table: 't' },
+    { undo: 'rename', container: 'a', name: 'name-of-a' },
+    { undo: 'unpause', container: 'gone' },
+    { undo: 'remove-helper', name: 'gone' },
+  ]);
+  expect(asked).toEqual([]);
+});
+
+test('a step that fails is reported, and the others are undone', async () => {
+  const { tools, asked } = fakeEngine({ fails: { state: 'exited' }, b: { state: 'exited' } });
+  const steps: readonly UndoStep[] = [
+    { undo: 'start', container: 'b' },
+    { undo: 'start', container: 'fails' },
+  ];
+  await expect(undoAll(tools, steps)).rejects.toThrow('not undone: start fails');
+  expect(asked).toContain('start b');
+});
+
+test.each<UndoStep>([
+  { undo: 'unpause', container: 'other' },
+  { undo: 'start', container: 'other' },
+  { undo: 'drop-table', container: 'other', table: 't' },
+  { undo: 'remove-helper', name: 'other' },
+])("$undo refuses another cluster's container", async (step) => {
+  const others: readonly Readonly<Record<string, string>>[] = [
+    {},
+    { 'com.docker.compose.project': 'gantry-other' },
+    { 'gantry.cluster': 'gantry-other' },
+  ];
+  for (const labels of others) {
+    const { tools, asked } = fakeEngine({ other: { state: 'paused', labels } });
+    await expect(undoAll(tools, [step])).rejects.toThrow(`is not of cluster ${CLUSTER}`);
+    expect(asked).toEqual([]);
+  }
+});
+
+test("no rule is written in the host's network", async () => {
+  const { tools, asked } = fakeEngine({ proxy: { networkMode: 'host' } });
+  const [proxy] = await tools.engine.inspect(['proxy']);
+  if (proxy === undefined) throw new Error('no container');
+  await expect(tools.engine.inNetwork(proxy, ['nft', 'list'])).rejects.toThrow('which others share');
+  expect(asked).toEqual([]);
+});
+
+test('a signal is for the process only while it is of the container', () => {
+  expect(signalScript({ id: 'abc', pid: 42 }, 'KILL')).toBe('if grep -qs abc /proc/42/cgroup; then kill -KILL 42; fi');
+});
+
+test('rules name the addresses of networks that both sides are on', () => {
+  const [target, peer] = readInspection(
+    JSON.stringify([
+      inspection('a', {}),
+      {
+        ...inspection('b', {}),
+        NetworkSettings: { Networks: { control: { IPAddress: '10.0.0.2' }, pods: { IPAddress: '10.1.0.2' } } },
+      },
+    ]),
+  );
+  if (target === undefined || peer === undefined) throw new Error('no containers');
+  expect(sharedAddresses(target, [peer])).toEqual(['10.0.0.2']);
+  expect(rulesetBetween('t', ['10.0.0.2', '10.0.0.3'], { out: 'drop' })).toBe(
+    'table inet t {\nchain sent { type filter hook output priority 0; ip daddr { 10.0.0.2, 10.0.0.3 } drop; }\n}',
+  );
+});

@@ -1,0 +1,125 @@
+import { errorMessage } from '@gantry/base';
+import { CommandError } from '../machine/command-error.ts';
+import type { ChaosContainer, ChaosEngine, Limits } from './engine.ts';
+
+/**
+ * How to undo a part of a fault. Each step can be repeated, and is done with nothing where its container is gone. Containers are named by
+ * id, so that a step of a former run never concerns another one.
+ */
+export type UndoStep =
+  | { readonly undo: 'unpause'; readonly container: string }
+  | { readonly undo: 'start'; readonly container: string }
+  | { readonly undo: 'continue'; readonly container: string }
+  /** The table of nftables that a fault made in the container's network namespace. */
+  | { readonly undo: 'drop-table'; readonly container: string; readonly table: string }
+  | { readonly undo: 'drop-qdisc'; readonly container: string }
+  | { readonly undo: 'remove-helper'; readonly name: string }
+  | {
+      readonly undo: 'limit';
+      readonly container: string;
+      readonly limits: Limits;
+    }
+  | { readonly undo: 'rename'; readonly container: string; readonly name: string }
+  /** Runs a command of the checkout, such as `etcd replace etcd-1`. */
+  | { readonly undo: 'command'; readonly name: string; readonly args: readonly string[] }
+  | { readonly undo: 'compose'; readonly args: readonly string[] };
+
+/** What steps need beside the engine. */
+export interface UndoTools {
+  readonly engine: ChaosEngine;
+  command(name: string, args: readonly string[]): Promise<void>;
+  compose(args: readonly string[]): Promise<void>;
+}
+
+/** Runs the steps, the last one first. Runs all of them, and then throws CommandError with what failed. */
+export async function undoAll(tools: UndoTools, steps: readonly UndoStep[]): Promise<void> {
+  const failures: string[] = [];
+  for (const step of steps.toReversed()) {
+    try {
+      await undo(tools, step);
+    } catch (error) {
+      failures.push(`${describeStep(step)}: ${errorMessage(error)}`);
+    }
+  }
+  if (failures.length > 0) throw new CommandError(`not undone: ${failures.join('; ')}`);
+}
+
+export function describeStep(step: UndoStep): string {
+  const of = 'container' in step ? step.container.slice(0, 12) : 'name' in step ? step.name : step.args.join(' ');
+  return `${step.undo} ${of}`;
+}
+
+async function undo({ engine, command, compose }: UndoTools, step: UndoStep): Promise<void> {
+  if (step.undo === 'command') return await command(step.name, step.args);
+  if (step.undo === 'compose') return await compose(step.args);
+  if (step.undo === 'remove-helper') {
+    const helper = await engine.own(step.name);
+    if (helper !== undefined) await tolerate(/is already in progress/, engine.docker(['rm', '-f', helper.id]));
+    return;
+  }
+  const container = await engine.own(step.container);
+  if (container !== undefined) await undoAt(engine, container, step);
+}
+
+type ContainerStep = Extract<UndoStep, { readonly container: string }>;
+
+async function undoAt(engine: ChaosEngine, container: ChaosContainer, step: ContainerStep): Promise<void> {
+  const { id, state } = container;
+  switch (step.undo) {
+    case 'unpause':
+      if (state === 'paused') await tolerate(/is not paused/, engine.docker(['unpause', id]));
+      return;
+    case 'start':
+      if (state !== 'running') await engine.docker(['start', id]);
+      return;
+    case 'continue':
+      return await engine.signal(container, 'CONT');
+    case 'drop-table':
+      // `add` first: `delete` fails for a table that is gone with its namespace. Older kernels have no `destroy`.
+      if (state !== 'running') return;
+      await ifRunning(
+        engine,
+        container,
+        engine.inNetwork(container, ['nft', `add table inet ${step.table}; delete table inet ${step.table}`]),
+      );
+      return;
+    case 'drop-qdisc':
+      if (state !== 'running') return;
+      await ifRunning(engine, container, engine.inNetwork(container, ['sh', '-c', DROP_QDISCS]));
+      return;
+    case 'limit':
+      await engine.docker(['update', ...limitOptions(step.limits), id]);
+      return;
+    case 'rename':
+      if (container.name !== step.name) await engine.docker(['rename', id, step.name]);
+      return;
+  }
+}
+
+/** Options of `docker update`. A quota, not a number of processors: the engine cannot take the latter back. */
+export function limitOptions({ memoryBytes, memorySwapBytes, cpuQuota }: Limits): readonly string[] {
+  const memory = ['--memory', String(memoryBytes), '--memory-swap', String(memorySwapBytes)];
+  return [...memory, '--cpu-quota', String(cpuQuota === 0 ? -1 : cpuQuota)];
+}
+
+/** The queueing disciplines of a namespace's interfaces other than the default. */
+const DROP_QDISCS =
+  'for dev in $(ls /sys/class/net); do if tc qdisc show dev $dev root | grep -Eq "netem|tbf"; then tc qdisc del dev $dev root; fi; done';
+
+/** A container that ends meanwhile takes its namespace with it. */
+async function ifRunning(engine: ChaosEngine, { id }: ChaosContainer, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    const [now] = await engine.inspect([id]);
+    if (now?.state === 'running') throw error;
+  }
+}
+
+async function tolerate(expected: RegExp, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!expected.test(errorMessage(error))) throw error;
+  }
+}

@@ -1,0 +1,142 @@
+import { pause, type Random } from '@gantry/base';
+import {
+  type Deployment,
+  DEPLOYMENTS,
+  POD_DISRUPTION_BUDGETS,
+  type PodDisruptionBudget,
+  PODS,
+  isReason,
+} from '@gantry/objects';
+import { RecordedClient } from './recorded-client.ts';
+import { untilRight } from './until-right.ts';
+import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
+
+const DEPLOYMENT_COUNT = 2;
+const CREATE_MS = 30_000;
+const CHANGE_EVERY_MS = [4_000, 12_000] as const;
+/** Half a second apart, or fifteen where the API does not respond. */
+const PATCH_ATTEMPTS = 100;
+const REVISION = 'gantry.chaos/revision';
+const APP = 'app';
+
+/** Deployments whose template and number of replicas change again and again, each with a disruption budget. */
+export const ROLLOUT_WORKLOAD: Workload = {
+  name: 'rollouts',
+  what: 'Deployments with disruption budgets are changed and scaled again and again; in the end, exactly the last pods run.',
+  start: startRollouts,
+};
+
+/** The change that was sent last. It may be undone by none: the client sends it until it is acknowledged. */
+interface Wanted {
+  readonly name: string;
+  revision: number;
+  replicas: number;
+}
+
+async function startRollouts(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
+  const { connect, namespace } = context;
+  const all: readonly Wanted[] = Array.from({ length: DEPLOYMENT_COUNT }, (_, index) => ({
+    name: `rollout-${index}`,
+    revision: 0,
+    replicas: 3,
+  }));
+  using setup = connect();
+  for (const wanted of all) {
+    await setup.create(DEPLOYMENTS, deploymentObject(namespace, wanted), AbortSignal.timeout(CREATE_MS));
+    await setup.create(POD_DISRUPTION_BUDGETS, budgetObject(namespace, wanted.name), AbortSignal.timeout(CREATE_MS));
+  }
+  const clients = all.map((_, index) => new RecordedClient(context, `rollouts-${index}`));
+  const working = all.map((wanted, index) => change(context, clients[index] as RecordedClient, wanted, stop));
+  return {
+    finish: async () => {
+      await Promise.all(working);
+      const wrong = await judge(context, all);
+      for (const { api } of clients) api[Symbol.dispose]();
+      return wrong;
+    },
+  };
+}
+
+async function change(
+  { clock, namespace, random }: WorkloadContext,
+  client: RecordedClient,
+  wanted: Wanted,
+  stop: AbortSignal,
+): Promise<void> {
+  const key = { namespace, name: wanted.name };
+  for (;;) {
+    await pause(clock, between(CHANGE_EVERY_MS, random), stop);
+    if (stop.aborted) return;
+    wanted.revision++;
+    wanted.replicas = 2 + Math.floor(random() * 4);
+    const { revision, replicas } = wanted;
+    const merge = { spec: { replicas, template: { metadata: { annotations: { [REVISION]: String(revision) } } } } };
+    // A merge patch says the whole of what is wanted: it can be repeated, also after faults have ended.
+    for (let done = false, attempt = 0; !done && attempt < PATCH_ATTEMPTS; attempt++) {
+      const request = { verb: 'patch', resource: DEPLOYMENTS, key, value: String(revision) } as const;
+      const outcome = await client.send(request, (signal) => client.api.patch(DEPLOYMENTS, key, { merge }, signal));
+      done = outcome.kind === 'ok';
+      if (!done) await pause(clock, 500, new AbortController().signal);
+    }
+  }
+}
+
+async function judge({ connect, namespace, clock }: WorkloadContext, all: readonly Wanted[]) {
+  using api = connect();
+  return await untilRight(clock, async (signal) => {
+    const wrong: string[] = [];
+    for (const { name, revision, replicas } of all) {
+      try {
+        const { spec, status, metadata } = await api.get(DEPLOYMENTS, { namespace, name }, signal);
+        const seen = [spec?.replicas, status?.replicas, status?.updatedReplicas, status?.availableReplicas];
+        const isObserved = (status?.observedGeneration ?? 0) === metadata.generation;
+        if (!isObserved || seen.some((count) => count !== replicas)) {
+          wrong.push(`${name} has ${seen.join(', ')} replicas wanted, there, updated and available, not ${replicas}`);
+        }
+        const { items } = await api.list(PODS, { namespace, labelSelector: `${APP}=${name}` }, signal);
+        const others = items.filter((pod) => pod.metadata.annotations?.[REVISION] !== String(revision));
+        if (items.length !== replicas || others.length > 0) {
+          wrong.push(`${name} has ${items.length} pods, ${others.length} of them of an earlier revision`);
+        }
+      } catch (error) {
+        if (!isReason(error, 'NotFound')) throw error;
+        wrong.push(`${name} is gone`);
+      }
+    }
+    return wrong;
+  });
+}
+
+function deploymentObject(namespace: string, { name, revision, replicas }: Wanted): Deployment {
+  const labels = { [APP]: name };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } },
+      template: {
+        metadata: { labels, annotations: { [REVISION]: String(revision) } },
+        spec: {
+          terminationGracePeriodSeconds: 2,
+          containers: [{ name: 'main', image: 'registry.k8s.io/pause:3.10' }],
+        },
+      },
+    },
+  };
+}
+
+function budgetObject(namespace: string, name: string): PodDisruptionBudget {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name, namespace },
+    spec: { maxUnavailable: 1, selector: { matchLabels: { [APP]: name } } },
+  };
+}
+
+function between([least, most]: readonly [number, number], random: Random): number {
+  return least + random() * (most - least);
+}

@@ -1,0 +1,29 @@
+import type { Clock, Random } from '@gantry/base';
+import type { HttpClient } from '@gantry/client';
+import type { RunFolder } from '../recording/run-folder.ts';
+import type { Tally } from './tally.ts';
+
+/** What a workload works with. */
+export interface WorkloadContext {
+  /** Opens a client of its own, with connections of its own. */
+  readonly connect: () => HttpClient;
+  readonly namespace: string;
+  readonly folder: RunFolder;
+  readonly tally: Tally;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What a user of the cluster does while faults act, and how to tell whether the cluster did right. */
+export interface Workload {
+  readonly name: string;
+  /** One sentence for `--help` and docs/chaos.md. */
+  readonly what: string;
+  /** Creates its objects and works until `stop`. */
+  start(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload>;
+}
+
+export interface RunningWorkload {
+  /** Call it after `stop`, when faults have ended. Waits for the cluster to finish its work. Resolves with what is wrong. */
+  finish(): Promise<readonly string[]>;
+}
