@@ -12,6 +12,8 @@
 //     one process that plays so many nodes with ten pods each: time, memory, cost at rest
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
+//   npm run bench -- [--trials 10] lost-node
+//     kills an agent so many times: until its pods' successors are Ready
 //   npm run bench -- [--minutes 10] steady
 //     one node with 110 pods that are probed: CPU, memory, requests to the engine, writes to the API
 //   npm run bench -- [--ready 40] [--services 10000] network
@@ -30,6 +32,7 @@ import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measureHollow } from './hollow.ts';
 import { measureLoad } from './load.ts';
+import { measureLostNode } from './lost-node.ts';
 import { measurePods } from './pods.ts';
 import { measureSteady } from './steady.ts';
 import { measureStreams } from './streams.ts';
@@ -48,6 +51,8 @@ const OTHERS = {
 const GRADUAL = {
   pods: measurePods,
   streams: measureStreams,
+  'lost-node': (cluster: MeasuredCluster, line: (text: string) => void) =>
+    measureLostNode(cluster, Number(values.trials), line),
   load: (cluster: MeasuredCluster, line: (text: string) => void) =>
     measureLoad(cluster, { minutes: Number(values.minutes), times: Number(values.times) }, line),
 };
@@ -66,6 +71,7 @@ const { values, positionals } = parseArgs({
     nodes: { type: 'string', default: '1000' },
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
+    trials: { type: 'string', default: '10' },
     minutes: { type: 'string', default: '10' },
     times: { type: 'string', default: '20' },
     ready: { type: 'string', default: '40' },

@@ -36,6 +36,7 @@ export {
 export { goJson } from './go-json.ts';
 export {
   defaultClusterCidr,
+  CONTAINERS_STOPPED,
   DRAINING_ANNOTATION,
   ENGINE_LABEL,
   FORWARDED_FROM_ANNOTATION,

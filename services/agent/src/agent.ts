@@ -96,6 +96,8 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   await runTogether(
     [
       (abort) => services.gate.run(abort),
+      (abort) => services.leaseGate.run(abort),
+      (abort) => services.observers.fence.run(abort),
       (abort) => services.staticFolder.run(abort),
       (abort) => services.observers.evictor.run(abort),
       (abort) => services.pressure.run(abort),
@@ -146,6 +148,7 @@ function registeredParts(
     nodeUid: () => services.nodeSource.known().metadata.uid,
     clock,
     logger,
+    onRenewed: (sentMs) => services.renewals.renewed(sentMs),
     onNodeGone: () => node.checkNow(),
     onRecovered: () => node.checkNow(),
   });
@@ -285,7 +288,8 @@ async function runCustodian(
     (abort) => forwarders.lead(abort),
   ];
   const act = (_term: unknown, ended: AbortSignal) => runTogether(parts, ended);
-  await lead({ election, act, clock, random, log: logger }, signal).finally(() => events.close());
+  const campaign = (abort: AbortSignal) => lead({ election, act, clock, random, log: logger }, abort);
+  await runTogether([campaign, (abort) => custodian.follow(abort)], signal).finally(() => events.close());
 }
 
 /** A runtime that accepts pod uids of the API: it finds a static pod by the uid of its mirror. */

@@ -58,6 +58,8 @@ export interface AgentConfig {
   readonly seccompDir: string;
   /** The longest delay before a failing container is restarted, in seconds. */
   readonly maxRestartDelaySeconds: number;
+  /** After how long without the control plane this node stops pods that run at most once, in seconds; 0: never. */
+  readonly fenceAfterSeconds: number;
   /** The node's name and address; only for an agent outside of a container of Docker Compose. */
   readonly nodeName: string;
   readonly nodeAddress: string;
@@ -104,6 +106,7 @@ export function readAgentConfig(): AgentConfig {
     processLimit: readProcessLimit(read),
     seccompDir: read.text('GANTRY_SECCOMP_DIR', ''),
     maxRestartDelaySeconds: read.integer('GANTRY_MAX_RESTART_DELAY_SECONDS', { min: 1, max: 300 }, 300),
+    fenceAfterSeconds: read.integer('GANTRY_FENCE_AFTER_SECONDS', { min: 0, max: 86_400 }, 30),
     nodeName: read.text('GANTRY_NODE_NAME', ''),
     nodeAddress: read.text('GANTRY_NODE_ADDRESS', ''),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),

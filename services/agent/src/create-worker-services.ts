@@ -24,6 +24,9 @@ import { SeccompProfiles } from './pods/seccomp-profiles.ts';
 import { Slots, startSlots, commandLimits } from './pods/slots.ts';
 import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
+import { AtMostOne } from './fencing/at-most-one.ts';
+import { Fence } from './fencing/fence.ts';
+import { Renewals } from './fencing/renewals.ts';
 import { Evictions } from './eviction/evictions.ts';
 import { HostTurns } from './eviction/host-turns.ts';
 import { PressureManager } from './eviction/pressure-manager.ts';
@@ -85,9 +88,10 @@ export type OwnServices = WorkerServices & {
   readonly volumes: PodVolumes;
   /** Only the pods of the API. */
   readonly source: PodSource;
+  readonly renewals: Renewals;
   readonly pods: NodePodView;
   readonly staticFolder: StaticFolder;
-  readonly observers: WorkerServices['observers'] & { readonly evictor: StorageEvictor };
+  readonly observers: WorkerServices['observers'] & { readonly evictor: StorageEvictor; readonly fence: Fence };
   readonly pressure: PressureManager;
   readonly collector: ImageCollector;
   readonly nodeSource: NodeSource;
@@ -129,6 +133,8 @@ export function createWorkerServices(
     pulled: images.pulled,
     events,
   });
+  const renewals = new Renewals(clock);
+  const fence = new Fence({ renewals, afterMs: config.fenceAfterSeconds * 1000 || Infinity, clock, logger });
   const { name, engineName } = self;
   const initial = () => expectedNode({ name, engineName, engine, registration: config.registration }, shares);
   const nodeSource = new NodeSource({ client, node: self.name, initial });
@@ -153,12 +159,15 @@ export function createWorkerServices(
     pods,
     source,
     staticFolder,
-    ...gatesOf(registered, source, staticFolder, clock),
+    ...gatesOf({ registered, source, staticFolder, renewals }, clock),
+    atMostOne: new AtMostOne(apiClaimSource(client)),
+    renewals,
     observers: {
       reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger, onWritten })),
       usage,
       evictor,
       evictions,
+      fence,
       admission: new NodeAdmission({ pods, node: nodeSource, engine, addresses, evictions, pressure }),
       probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
       maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
@@ -205,18 +214,29 @@ function limitsOf(
   };
 }
 
+interface Gated {
+  readonly registered: Promise<void>;
+  readonly source: PodSource;
+  readonly staticFolder: StaticFolder;
+  readonly renewals: Renewals;
+}
+
 function gatesOf(
-  registered: Promise<void>,
-  source: PodSource,
-  staticFolder: StaticFolder,
+  { registered, source, staticFolder, renewals }: Gated,
   clock: Clock,
-): Pick<WorkerServices, 'gate' | 'staticGate'> {
+): Pick<WorkerServices, 'gate' | 'leaseGate' | 'staticGate'> {
+  // Only a registered node runs pods of the API: before that, another agent may have its name.
+  const confirm = async (signal: AbortSignal) => {
+    await raceAbort(registered, signal);
+    await source.confirm(signal);
+  };
+  const confirmHeld = async (signal: AbortSignal) => {
+    await renewals.untilHeld(signal);
+    await confirm(signal);
+  };
   return {
-    // Only a registered node runs pods of the API: before that, another agent may have its name.
-    gate: new FreshnessGate(clock, async (signal) => {
-      await raceAbort(registered, signal);
-      await source.confirm(signal);
-    }),
+    gate: new FreshnessGate(clock, confirm),
+    leaseGate: new FreshnessGate(clock, confirmHeld, () => renewals.tenure()),
     staticGate: new FreshnessGate(clock, () => staticFolder.read()),
   };
 }

@@ -28,7 +28,9 @@ import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import { runTogether } from './run-together.ts';
 import type { EngineInfo } from './runtime/engine.ts';
-import { apiConfigSource } from './sources/api-config-source.ts';
+import { apiClaimSource, apiConfigSource } from './sources/api-config-source.ts';
+import { AtMostOne } from './fencing/at-most-one.ts';
+import { UNFENCED } from './fencing/fence.ts';
 import { PodSource } from './sources/pod-source.ts';
 import { PodsByNode } from './sources/pods-by-node.ts';
 import { ServiceSource } from './sources/service-source.ts';
@@ -206,6 +208,8 @@ function sharedServices(
   return {
     // There are no static pods.
     staticGate: gate,
+    leaseGate: gate,
+    atMostOne: new AtMostOne(apiClaimSource(client)),
     engine,
     privilege: 'full',
     hostFiles: {
@@ -255,6 +259,7 @@ function sharedServices(
       // Containers use no resources and write nothing.
       usage: { observe: () => undefined },
       evictions: new Evictions({ event: () => undefined }),
+      fence: UNFENCED,
       evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
       probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
       maxRestartDelayMs: MAX_RESTART_DELAY_MS,

@@ -129,7 +129,7 @@ describe('a host custodian with an agent that comes back', () => {
       await server.delete(LEASES, LEASE_KEY, {}, stop.signal);
       if (when === 'before it leads') lead();
       // The custodian looks every two seconds.
-      await clock.advance(4000);
+      await clock.advance(3500);
       expect(begun).toEqual([]);
       await server.put(LEASES, { ...must(lease, 'a Lease'), metadata: LEASE_KEY });
       await renewals();
@@ -158,7 +158,7 @@ describe('a host custodian with an agent that comes back', () => {
     for (let seconds = 0; seconds < 12; seconds++) await renew();
     await server.delete(NODES, { namespace: '', name: 'foreign-1' }, {}, stop.signal);
     await server.delete(LEASES, { ...LEASE_KEY, name: 'foreign-1' }, {}, stop.signal);
-    await clock.advance(4000);
+    await clock.advance(3500);
     expect(begun).toEqual([]);
     // No agent creates them again.
     await wait();
@@ -227,7 +227,7 @@ describe('a host custodian with an agent that comes back', () => {
       return list(resource, options, signal);
     };
     lead();
-    await clock.advance(4000);
+    await clock.advance(3500);
     expect(asked).toBe(0);
     await wait();
     expect(asked).toBeGreaterThan(0);

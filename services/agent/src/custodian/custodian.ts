@@ -29,6 +29,8 @@ import { type CleanedPods, type CustodianAction, DEAD_MS, type ObservedNode, pla
 import { readKeyVolume } from '../identity/self.ts';
 
 const INTERVAL_MS = 2_000;
+/** The interval while a heartbeat is late, so that a dead agent is noticed soon. */
+const LATE_INTERVAL_MS = 500;
 /** Every so many rounds, the custodian looks for containers of nodes without a Node object. */
 const OBJECTLESS_ROUNDS = 5;
 
@@ -98,15 +100,16 @@ export class Custodian {
 
   async lead(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    this.#heartbeats.clear();
     this.#missing.clear();
     this.#occupied.clear();
     for (let round = 0; !signal.aborted; round++) {
+      let intervalMs = INTERVAL_MS;
       try {
         if (round % OBJECTLESS_ROUNDS === 0) this.#withoutObject = await this.#ownersOfContainers(signal);
         // One time for the whole round. A later time could declare a node dead whose pods were not listed because it was alive.
         const nowMs = clock.monotonicMs();
         const observed = await this.#observe(nowMs, signal);
+        if (observed.some(({ heartbeatMs }) => isLate(nowMs - heartbeatMs))) intervalMs = LATE_INTERVAL_MS;
         const actions = planCustodian(observed, nowMs);
         this.#stopCleanups(actions);
         for (const action of actions) await this.#act(action, signal);
@@ -116,10 +119,34 @@ export class Custodian {
         if (isReason(error, 'Conflict')) logger.debug({ reason }, 'host custodian: a round met a conflict');
         else if (!signal.aborted) logger.warn({ reason }, 'host custodian: a round failed');
       }
-      await pause(clock, INTERVAL_MS, signal);
+      await pause(clock, intervalMs, signal);
     }
     this.#stopCleanups([]);
     await Promise.all([...[...this.#cleanups.values()].map(({ done }) => done), ...this.#removals.values()]);
+  }
+
+  /** Observes heartbeats also while another agent leads, so that the next custodian knows at once which agents are dead. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const nowMs = clock.monotonicMs();
+        const [nodes, leases] = await this.#listHeartbeats(signal);
+        this.#recordHeartbeats(new Set(nodes.map(({ metadata }) => metadata.name ?? '')), leases, nowMs);
+      } catch (error) {
+        if (!signal.aborted) logger.debug({ reason: errorMessage(error) }, 'host custodian: cannot read heartbeats');
+      }
+      await pause(clock, INTERVAL_MS, signal);
+    }
+  }
+
+  async #listHeartbeats(signal: AbortSignal): Promise<readonly [readonly Node[], readonly Lease[]]> {
+    const { client, engineName } = this.#options;
+    const [nodes, leases] = await Promise.all([
+      client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal),
+      client.list(LEASES, { namespace: LEASE_NAMESPACE }, signal),
+    ]);
+    return [nodes.items, leases.items];
   }
 
   async #ownersOfContainers(signal: AbortSignal): Promise<readonly string[]> {
@@ -129,17 +156,16 @@ export class Custodian {
   }
 
   async #observe(nowMs: Instant, signal: AbortSignal): Promise<readonly ObservedNode[]> {
-    const { client, agents, compose, engineName, node: own } = this.#options;
-    const [nodes, leases, numbers] = await Promise.all([
-      client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal),
-      client.list(LEASES, { namespace: LEASE_NAMESPACE }, signal),
+    const { agents, compose, node: own } = this.#options;
+    const [[nodes, leases], numbers] = await Promise.all([
+      this.#listHeartbeats(signal),
       compose === undefined ? undefined : agents.listNumbers(compose.project, compose.service, signal),
     ]);
-    const objects = new Map(nodes.items.map((node) => [node.metadata.name ?? '', node]));
+    const objects = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
     this.#nodes = objects;
     const names = new Set([...objects.keys(), ...this.#withoutObject]);
     names.delete(own);
-    this.#recordHeartbeats(names, leases.items, nowMs);
+    this.#recordHeartbeats(names, leases, nowMs);
     return Promise.all(
       [...names].map((name) => this.#observeNode(name, objects.get(name), { numbers, nowMs }, signal)),
     );
@@ -148,7 +174,7 @@ export class Custodian {
   /**
    * The age of a heartbeat counts from the moment this process observes a change, since clocks of other processes are not trusted. A
    * missing Lease alone does not make a node dead at once: it may have been garbage-collected with a Node, and a living agent creates it
-   * again.
+   * again. A heartbeat that is the same after a time without observations was not renewed meanwhile.
    */
   #recordHeartbeats(names: ReadonlySet<string>, leases: readonly Lease[], nowMs: Instant): void {
     const byName = new Map(leases.map((lease) => [lease.metadata.name ?? '', lease]));
@@ -276,15 +302,24 @@ export class Custodian {
     const abort = new AbortController();
     const both = AbortSignal.any([signal, abort.signal]);
     const services = servicesFor(cleaned);
+    const seen = this.#heartbeats.get(node)?.renewTime;
+    const isSilent = (step: AbortSignal) => this.#isSilent(node, seen, step);
     const done = Promise.all([
       services.source.run(both),
       services.gate.run(both),
-      new PodManager(services, cleanupWorkers(services)).run(both),
+      new PodManager(services, cleanupWorkers(services, isSilent)).run(both),
     ]).then(
       () => undefined,
       (error: unknown) => logger.warn({ node, reason: errorMessage(error) }, 'host custodian: cleanup ended'),
     );
     this.#cleanups.set(key, { node, object, abort, done });
+  }
+
+  /** Whether a node's agent has not renewed its Lease since it was last seen to: a linearizable read. */
+  async #isSilent(node: string, seen: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const key = { namespace: LEASE_NAMESPACE, name: node };
+    const lease = await ignoreNotFound(this.#options.client.get(LEASES, key, signal));
+    return lease === undefined || lease.spec?.renewTime === seen;
   }
 
   /**
@@ -347,6 +382,10 @@ export class Custodian {
       logger.warn({ node, reason: errorMessage(error) }, "host custodian: a node's folder was not removed");
     }
   }
+}
+
+function isLate(ageMs: number): boolean {
+  return ageMs >= INTERVAL_MS - LATE_INTERVAL_MS && ageMs < DEAD_MS;
 }
 
 /** Identifies a cleanup, so that a running one is not started a second time: each pod is stopped once. */

@@ -1,9 +1,13 @@
 import type { Instant } from '@gantry/base';
+import { HOLD_MS } from '../fencing/renewals.ts';
 
 /** A scale-down is final when no container of the same number has appeared within this time. */
 export const SUCCESSOR_MS = 10_000;
-/** When an agent's heartbeat has not changed for this long, the agent is dead or frozen, and the host's custodian acts for it. */
-export const DEAD_MS = 5_000;
+/**
+ * When an agent's heartbeat has not changed for this long, the host's custodian acts for the agent, which may be dead, frozen or cut off. By
+ * then the agent does not hold its Lease by its own clock (`HOLD_MS`), so it starts no pod that runs at most once.
+ */
+export const DEAD_MS = HOLD_MS + 1_000;
 
 /** How long disruption budgets may delay a drain. The agent is gone, so its pods cannot keep running. */
 export const PATIENCE_MS = 30_000;

@@ -57,6 +57,7 @@ export function podStates(
           owner: { cluster: labels[LABEL.cluster] ?? '', node: labels[LABEL.node] ?? '' },
           identity: { uid, namespace: labels[LABEL.podNamespace] ?? '', name: labels[LABEL.podName] ?? '' },
           graceSeconds: Number(labels[LABEL.graceSeconds] ?? '30'),
+          ...(labels[LABEL.instances] === 'at-most-one' ? { instances: 'at-most-one' } : {}),
         },
         sandboxes: [],
         containers: [],

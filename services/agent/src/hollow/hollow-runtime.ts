@@ -380,7 +380,7 @@ export class HollowRuntime implements Runtime {
   }
 
   #list({ cluster, node, podUid }: PodFilter): readonly PodState[] {
-    type Owned = Pick<SandboxSpec, 'owner' | 'pod' | 'graceSeconds'>;
+    type Owned = Pick<SandboxSpec, 'owner' | 'pod' | 'graceSeconds' | 'instances'>;
     const matches = ({ owner, pod }: Owned) =>
       owner.cluster === cluster &&
       (node === undefined || owner.node === node) &&
@@ -398,6 +398,7 @@ export class HollowRuntime implements Runtime {
         owner: spec.owner,
         identity: spec.pod,
         graceSeconds: spec.graceSeconds,
+        ...(spec.instances === 'at-most-one' ? { instances: spec.instances } : {}),
         sandboxes: own.sort((a, b) => b.attempt - a.attempt),
         containers: containers
           .filter(same)

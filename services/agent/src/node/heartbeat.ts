@@ -23,6 +23,8 @@ export interface HeartbeatOptions {
   readonly intervalMs?: number;
   /** The last known uid of this agent's Node; undefined before it is known. */
   readonly nodeUid: () => string | undefined;
+  /** Called after each successful renewal, with the time on the monotonic clock when it was sent. */
+  readonly onRenewed?: (sentMs: number) => void;
   /** Called when this agent's Node does not exist. */
   readonly onNodeGone: () => void;
   /** Called after the first successful renewal and after each recovery: the control plane may have marked this node as lost. */
@@ -51,12 +53,13 @@ export class Heartbeat {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, onRecovered, intervalMs = INTERVAL_MS } = this.#options;
+    const { clock, logger, onRenewed, onRecovered, intervalMs = INTERVAL_MS } = this.#options;
     while (!signal.aborted) {
       const startedMs = clock.monotonicMs();
       try {
         using deadline = withDeadline(clock, signal, DEADLINE_MS);
         await this.#renew(deadline);
+        onRenewed?.(startedMs);
         if (this.#state === 'failing') onRecovered();
         this.#state = 'beating';
       } catch (error) {

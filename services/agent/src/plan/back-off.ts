@@ -56,6 +56,7 @@ function reasonOf(error: unknown): string {
     case 'InvalidManifest':
     case 'NoAddress':
     case 'NotFound':
+    case 'Outdated':
     case 'Runtime':
       return 'CreateContainerError';
   }

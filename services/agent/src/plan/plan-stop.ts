@@ -13,6 +13,7 @@ export interface PodEnd {
   readonly memory: PodMemory;
   readonly graceSeconds: number;
   readonly now: Instant;
+  readonly afterwards?: 'started-again';
 }
 
 /** Everything of a pod that exists in the engine. */
@@ -53,7 +54,7 @@ function removeAll(draft: PlanDraft, { containers, sandboxes, imageHolds }: PodR
  * until the main containers and the later sidecars have ended, or the grace period is over.
  */
 export function endContainers(draft: PlanDraft, running: readonly ContainerState[], end: PodEnd): void {
-  const { pod, memory, graceSeconds, now } = end;
+  const { pod, memory, graceSeconds, now, afterwards } = end;
   const names = new Set(running.map(({ name }) => name));
   for (const container of running) {
     const { id, name } = container;
@@ -64,7 +65,7 @@ export function endContainers(draft: PlanDraft, running: readonly ContainerState
       const spec = pod === undefined ? undefined : containerNamed(pod, name);
       const cause = { reason: 'Killing', message: `Stopping container ${name}` } as const;
       const preStop = stopping === undefined ? spec?.lifecycle?.preStop : undefined;
-      stopContainer(draft, container, graceSeconds, { ...cause, preStop, signalled });
+      stopContainer(draft, container, graceSeconds, { ...cause, preStop, signalled, afterwards });
     } else if (stopping.phase === 'turn' && (signalled === 'after-hook' || now >= stopping.killAt)) {
       draft.actions.push({ kind: 'signalContainer', id, graceSeconds: Math.max(0, stopping.killAt - now) / 1000 });
     } else if (stopping.phase === 'turn') draft.requeue(stopping.killAt);

@@ -75,7 +75,51 @@ const failing = (failed: 'liveness' | 'startup'): PodMemory => ({
 });
 const hook = { sleep: { seconds: 3 } };
 
+const cutOff: PodMemory = { ...MOUNTED, instances: 'at-most-one', link: 'cut-off' };
+
 const cases: readonly Case[] = [
+  {
+    name: 'stops a pod that runs at most once while its node is cut off, with its hook and grace period',
+    pod: pod({ containers: [container('main', { lifecycle: { preStop: hook } })], terminationGracePeriodSeconds: 7 }),
+    state: podState([sandbox()], [running()]),
+    memory: cutOff,
+    actions: ['stop main-0 in 7 after its hook'],
+  },
+  {
+    name: 'starts nothing of a pod that runs at most once while its node is cut off',
+    pod: pod(),
+    state: podState([sandbox()], [exited(0)]),
+    memory: cutOff,
+    actions: [],
+  },
+  {
+    name: 'leaves other pods of a node that is cut off alone',
+    pod: pod(),
+    state: podState([sandbox()], [running()]),
+    memory: { ...cutOff, instances: 'any' },
+    actions: [],
+  },
+  {
+    name: 'stops a pod that runs at most once of a node that is cut off before it could read its objects, and removes nothing',
+    pod: undefined,
+    state: podState([sandbox()], [running()]),
+    memory: cutOff,
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'removes nothing of a pod of a node that is cut off before it could read its objects',
+    pod: undefined,
+    state: podState([sandbox()], [exited(0)]),
+    memory: cutOff,
+    actions: [],
+  },
+  {
+    name: 'ends a deleted pod of a node that is cut off',
+    pod: pod({}, {}, deleted),
+    state: podState([sandbox()], [exited(0)]),
+    memory: cutOff,
+    actions: ['removeContainer main-0', 'removeSandbox sandbox-0'],
+  },
   {
     name: 'gives a new pod its volumes, its sandbox and the containers that come first at once',
     pod: pod({ containers: [container('main'), container('other')] }),

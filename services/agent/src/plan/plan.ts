@@ -1,12 +1,13 @@
 import type { Instant } from '@gantry/base';
 import { type Pod, hasEnded } from '@gantry/objects';
+import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { graceSecondsOf, ownContainersOf } from '../spec/pod-containers.ts';
 import { grantedPod } from '../spec/resize.ts';
 import { isStaticUid } from '../spec/static-pod.ts';
 import { planContainers } from './plan-containers.ts';
 import { planSandbox } from './plan-sandbox.ts';
-import { planStop } from './plan-stop.ts';
+import { endContainers, planStop } from './plan-stop.ts';
 import type { PodMemory } from './pod-memory.ts';
 import { PlanDraft, type PodGoal, type PodPlan } from './pod-plan.ts';
 import type { ObservedPod } from './observed-pod.ts';
@@ -23,10 +24,11 @@ const DEFAULT_GRACE_SECONDS = 30;
  * 1. `goal`: whether the pod is to run, to end or to be deleted. A pod without an object is deleted, with the grace period of its
  *    containers' labels, limited to the default.
  * 2. `plan-unpause`: paused containers and sandboxes are resumed in any case.
- * 3. `plan-stop`: how a pod ends.
- * 4. `restart-all`: how all containers are restarted after one of them exited.
- * 5. `plan-sandbox`: how the pod gets volumes and a sandbox.
- * 6. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
+ * 3. `planFence`: a pod that runs at most once stops while its node is cut off from the control plane.
+ * 4. `plan-stop`: how a pod ends.
+ * 5. `restart-all`: how all containers are restarted after one of them exited.
+ * 6. `plan-sandbox`: how the pod gets volumes and a sandbox.
+ * 7. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
  *
  * Steps that depend on each other come in successive plans: apply one plan, then plan again. A pod that matches its object gets no
  * action.
@@ -41,6 +43,7 @@ export function computePodActions(
   const goal = goalOf(pod, memory, now);
   const { containers = [], sandboxes = [], imageHolds = [] } = state ?? {};
   planUnpause(draft, { containers, sandboxes });
+  if (planFence(draft, containers, { pod, goal, memory, now, state })) return draft.finish(goal);
   if (pod === undefined || goal !== 'run') {
     const own = pod === undefined ? graceWithoutObject(state) : graceSecondsOf(pod);
     const graceSeconds = Math.min(own, memory.eviction?.graceSeconds ?? Infinity);
@@ -95,6 +98,36 @@ function planUnpause(draft: PlanDraft, { containers, sandboxes }: Pick<PodState,
   for (const { id, activity } of sandboxes) if (activity === 'paused') draft.actions.push({ kind: 'unpause', id });
   for (const { id, name, activity } of containers)
     if (activity === 'paused') draft.actions.push({ kind: 'unpause', id, name });
+}
+
+interface FencedPod {
+  readonly pod: Pod | undefined;
+  readonly goal: PodGoal;
+  readonly memory: PodMemory;
+  readonly now: Instant;
+  readonly state: PodState | undefined;
+}
+
+/**
+ * Stops the containers of a pod that runs at most once while the node is cut off, because its successor may be started elsewhere. They start
+ * again when the node is connected again and the API still has the pod. Returns false for other pods.
+ */
+function planFence(
+  draft: PlanDraft,
+  containers: readonly ContainerState[],
+  { pod, goal, memory, now, state }: FencedPod,
+): boolean {
+  if (!isFenced(memory)) return false;
+  const running = containers.filter((container) => container.state === 'running');
+  const graceSeconds = pod === undefined ? graceWithoutObject(state) : graceSecondsOf(pod);
+  endContainers(draft, running, { pod, memory, graceSeconds, now, afterwards: 'started-again' });
+  // The end of a pod that is deleted for certain goes on.
+  return running.length > 0 || goal === 'run' || pod === undefined;
+}
+
+/** Whether the containers of a pod must stop because its node is cut off from the control plane. */
+export function isFenced({ instances, link }: Pick<PodMemory, 'instances' | 'link'>): boolean {
+  return instances === 'at-most-one' && link === 'cut-off';
 }
 
 /** The kubelet's Event. */

@@ -4,6 +4,7 @@ import type { ResizeVerdict } from '../spec/resize.ts';
 import type { PodRejection } from '../spec/pod-rejection.ts';
 import type { BackOffEntry } from './back-off.ts';
 import { MAX_RESTART_DELAY_MS } from './restart-delay.ts';
+import type { Instances } from '../runtime/labels.ts';
 import type { ResourceLimits } from '../runtime/pod-groups.ts';
 
 /** The progress of stopping a container. */
@@ -42,6 +43,9 @@ export function evictionReason({ cause }: Eviction): 'Evicted' | 'Preempting' {
   return cause === 'critical-pod' ? 'Preempting' : 'Evicted';
 }
 
+/** Whether a node reaches the control plane. `cut-off`: it has not for so long that pods that run at most once must stop. */
+export type Link = 'connected' | 'cut-off';
+
 /** A worker's state besides API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
 export interface PodMemory {
   /** Containers that are being stopped, by container id. */
@@ -69,6 +73,10 @@ export interface PodMemory {
   readonly predecessor: 'absent' | 'present';
   /** Whether and why this node evicts the pod; set before each plan. */
   readonly eviction: Eviction | undefined;
+  /** Whether the pod must never run twice; set before each plan. */
+  readonly instances: Instances;
+  /** Whether the node reaches the control plane; set before each plan. */
+  readonly link: Link;
   /** Whether the node needs the disk space of an ended pod's containers; set before each plan. */
   readonly remains: 'kept' | 'reclaimed';
   /** The longest delay before a restart; set before each plan. */
@@ -96,6 +104,8 @@ export const emptyMemory: PodMemory = {
   updates: new Map(),
   predecessor: 'absent',
   eviction: undefined,
+  instances: 'any',
+  link: 'connected',
   remains: 'kept',
   maxRestartDelayMs: MAX_RESTART_DELAY_MS,
   restartedIds: new Set(),

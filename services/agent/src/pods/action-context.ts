@@ -19,6 +19,11 @@ export interface EndContext {
   readonly step: AbortSignal;
   /** Aborted when the agent stops. */
   readonly signal: AbortSignal;
+  /**
+   * Proves that no container of the pod exists and none can start, and writes that into the object. The object is removed only in the
+   * version returned. Absent: this node's own agent, which starts the pod's containers itself.
+   */
+  readonly prove?: (pod: Pod) => Promise<Pod>;
   /** Makes the worker plan again. */
   readonly notify: () => void;
 }

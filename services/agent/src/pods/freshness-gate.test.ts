@@ -117,3 +117,31 @@ describe('the freshness gate', () => {
     await running;
   });
 });
+
+describe('the freshness gate of a Lease', () => {
+  it('is open only for the tenure in which its read began', async () => {
+    const clock = new ManualClock();
+    let tenure: number | undefined = 1;
+    let reads = 0;
+    const gate = new FreshnessGate(
+      clock,
+      async () => {
+        reads += 1;
+        // Lost and won again during the first read.
+        if (reads === 1) tenure = 2;
+      },
+      () => tenure,
+    );
+    const { signal } = new AbortController();
+    await gate.pass(signal);
+    expect(reads).toBe(2);
+    gate.mustBeOpen();
+    tenure = undefined;
+    expect(() => gate.mustBeOpen()).toThrow('may be outdated');
+    // It was lost in between, so others may have acted.
+    tenure = 3;
+    expect(() => gate.mustBeOpen()).toThrow('may be outdated');
+    await gate.pass(signal);
+    expect(reads).toBe(3);
+  });
+});

@@ -1,6 +1,6 @@
 import { errorMessage } from '@gantry/base';
 import { type Pod, PODS } from '@gantry/objects';
-import { ignoreReasons } from '@gantry/client';
+import { ignoreNotFound, ignoreReasons } from '@gantry/client';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { PodAction, StartContainer, Unpause, UpdateContainer, UpdatePodGroup } from '../plan/pod-plan.ts';
 import { targetOf } from '../spec/pod-containers.ts';
@@ -145,7 +145,7 @@ function restAddress(sandboxId: string, { state, services }: EndContext): void {
 }
 
 /** Removes the pod's folders, its control group and, by its uid, its object. */
-async function release({ uid, pod, memory, services, step }: EndContext): Promise<void> {
+async function release({ uid, pod, memory, services, step, prove }: EndContext): Promise<void> {
   const { volumes, client, runtime, owner, logger } = services;
   await Promise.all(memory.disposals);
   await volumes.release(uid);
@@ -157,7 +157,14 @@ async function release({ uid, pod, memory, services, step }: EndContext): Promis
   }
   if (pod === undefined) return;
   const { name = '', namespace = '' } = pod.metadata;
-  const request = { gracePeriodSeconds: 0, uid };
-  await ignoreReasons(client.delete(PODS, { namespace, name }, request, step), ['NotFound', 'Conflict']);
+  const key = { namespace, name };
+  if (prove === undefined) {
+    const removed = client.delete(PODS, key, { gracePeriodSeconds: 0, uid }, step);
+    await ignoreReasons(removed, ['NotFound', 'Conflict']);
+  } else {
+    // A Conflict rejects: what has changed is read before the proof is written again.
+    const { resourceVersion } = (await prove(pod)).metadata;
+    await ignoreNotFound(client.delete(PODS, key, { gracePeriodSeconds: 0, uid, resourceVersion }, step));
+  }
   memory.releasedFor = pod.metadata.deletionTimestamp;
 }

@@ -1,6 +1,6 @@
 import { backoffMs, ControlLoop, errorMessage, pause } from '@gantry/base';
 import { isStaticPod } from '../spec/static-pod.ts';
-import { CleanupWorker } from './cleanup-worker.ts';
+import { type AgentSilence, CleanupWorker } from './cleanup-worker.ts';
 import type { PodSteps } from './pod-steps.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { EndServices, WorkerServices } from './worker-services.ts';
@@ -11,20 +11,21 @@ const RECONNECT = { initialMs: 200, maxMs: 5_000 };
 /** How a manager creates workers, and which sources notify them besides API and engine. */
 export interface PodWorkers {
   readonly create: (uid: string, isFollowed: () => boolean) => PodSteps;
-  readonly changes: readonly { readonly subscribe: (listener: (uid: string) => void) => () => void }[];
+  /** Without a uid, all workers are notified. */
+  readonly changes: readonly { readonly subscribe: (listener: (uid?: string) => void) => () => void }[];
 }
 
 /** The workers of a node's own pods. */
 export function ownWorkers(services: WorkerServices): PodWorkers {
   return {
     create: (uid, isFollowed) => new PodWorker(uid, services, isFollowed),
-    changes: [services.observers.evictions, services.configs],
+    changes: [services.observers.evictions, services.observers.fence, services.configs],
   };
 }
 
 /** The workers that clean up for an agent that is gone. */
-export function cleanupWorkers(services: EndServices): PodWorkers {
-  return { create: (uid, isFollowed) => new CleanupWorker(uid, services, isFollowed), changes: [] };
+export function cleanupWorkers(services: EndServices, isSilent: AgentSilence): PodWorkers {
+  return { create: (uid, isFollowed) => new CleanupWorker(uid, { services, isSilent }, isFollowed), changes: [] };
 }
 
 /** Runs one worker per pod that exists in the API or in the engine; both notify the workers. A slow relist covers lost events. */
@@ -50,7 +51,7 @@ export class PodManager {
   /** Runs until `signal` is aborted; the pods' containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
     const unsubscribe = this.#services.pods.subscribe((uid) => this.#notify(uid, signal));
-    const ends = this.#kind.changes.map((each) => each.subscribe((uid) => this.#workers.get(uid)?.notify()));
+    const ends = this.#kind.changes.map((each) => each.subscribe((uid) => this.#changed(uid)));
     for (const pod of this.#services.pods.list()) this.#notify(pod.metadata.uid ?? '', signal);
     try {
       await Promise.all([this.#followEngine(signal), this.#relistSlowly(signal)]);
@@ -70,6 +71,11 @@ export class PodManager {
   onEnded(listener: (uid: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  #changed(uid: string | undefined): void {
+    if (uid !== undefined) this.#workers.get(uid)?.notify();
+    else for (const worker of this.#workers.values()) worker.notify();
   }
 
   #engineChanged(uid: string, signal: AbortSignal): void {

@@ -33,6 +33,8 @@ export abstract class PodSteps {
   readonly #hurry = new Signal();
   #wish = '';
   #step = new AbortController();
+  /** Whether the node was cut off when the current step began. */
+  #beganCutOff = false;
 
   /** `isFollowed` returns whether changes in the engine are reported to `engineChanged`. */
   constructor(uid: string, services: EndServices, isFollowed: () => boolean) {
@@ -51,6 +53,11 @@ export abstract class PodSteps {
     return pod === undefined || pod.metadata.deletionTimestamp !== undefined;
   }
 
+  /** Whether the pod's containers must stop because the node is cut off from the control plane. */
+  protected isCutOff(): boolean {
+    return false;
+  }
+
   /** Ends background work of the worker. */
   protected stop(): void {}
 
@@ -65,11 +72,14 @@ export abstract class PodSteps {
     this.#observation.outdate();
   }
 
-  /** Call it when something other than the engine may have changed. Aborts a step toward running when the pod is ending. */
+  /**
+   * Call it when something other than the engine may have changed. Aborts a step toward running when the pod is ending, and any step that
+   * began before the node was cut off: it may wait for the API.
+   */
   notify(): void {
     const pod = this.#services.pods.get(this.uid);
     const isEnding = this.isEnding(pod);
-    if (this.goal === 'run' && isEnding) this.#step.abort();
+    if ((this.goal === 'run' && isEnding) || (this.isCutOff() && !this.#beganCutOff)) this.#step.abort();
     if (wishOf(pod) !== this.#wish) this.#hurry.notify();
     this.#work.notify();
   }
@@ -107,6 +117,7 @@ export abstract class PodSteps {
         // The step reads everything that was notified until now.
         this.#work.clear();
         this.#hurry.clear();
+        this.#beganCutOff = this.isCutOff();
         this.#wish = wishOf(this.#services.pods.get(this.uid));
         const outcome = await this.once(step, signal);
         failures = 0;

@@ -2,7 +2,7 @@ import { type AfterStep, PodSteps } from './pod-steps.ts';
 import { allEnded, errorMessage } from '@gantry/base';
 import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
 import { interpretEnds, killedIn } from '../plan/interpret-ends.ts';
-import { computePodActions } from '../plan/plan.ts';
+import { computePodActions, isFenced } from '../plan/plan.ts';
 import type { PodAction, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { ContainerState } from '../runtime/containers.ts';
@@ -14,7 +14,8 @@ import { judgeResize } from '../spec/resize.ts';
 import { isStaticPod } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { restartDelays, restartedIds } from '../plan/restarted-containers.ts';
-import { performAction } from './perform-action.ts';
+import type { FreshnessGate } from './freshness-gate.ts';
+import { endsSomething, performAction } from './perform-action.ts';
 import { PodDeadline } from './pod-deadline.ts';
 import { ResizeEvents } from './resize-events.ts';
 import { stateWith, addressOf, networkOf } from './pod-observation.ts';
@@ -79,6 +80,10 @@ export class PodWorker extends PodSteps {
     return isOver || this.#deadline.watch(pod) === 'over';
   }
 
+  protected override isCutOff(): boolean {
+    return isFenced({ instances: this.memory.instances, link: this.#observers.fence.link() });
+  }
+
   protected override stop(): void {
     const { probes, usage, evictor, evictions, admission } = this.#observers;
     this.#probes.stop();
@@ -89,11 +94,12 @@ export class PodWorker extends PodSteps {
     evictions.forget(this.uid);
     admission.forget(this.uid);
     this.#services.configs.follow(this.uid, undefined);
+    this.#services.atMostOne.forget(this.uid);
   }
 
   protected async once(step: AbortSignal, signal: AbortSignal): Promise<AfterStep> {
-    const { pods, clock, configs, volumes } = this.#services;
-    const { evictions, evictor, admission, usage } = this.#observers;
+    const { pods, clock, configs, volumes, atMostOne } = this.#services;
+    const { evictions, evictor, admission, usage, fence } = this.#observers;
     const listed = await this.look(step);
     const pod = pods.get(this.uid);
     this.#deadline.watch(pod);
@@ -106,6 +112,8 @@ export class PodWorker extends PodSteps {
     const { allocatable } = this.#services.facts;
     if (pod !== undefined) this.memory.resize = judgeResize(pod, pods.list(), allocatable, state);
     this.memory.predecessor = await this.#predecessor(pod, state, step);
+    this.memory.instances = await atMostOne.judge(pod, state, step);
+    this.memory.link = fence.link();
     this.memory.eviction = evictions.evictionOf(this.uid);
     this.memory.remains = evictions.isReclaimed(this.uid) ? 'reclaimed' : 'kept';
     this.memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
@@ -125,7 +133,7 @@ export class PodWorker extends PodSteps {
       await this.#refreshVolumes(pod, state, step);
       return { requeueAt: plan.requeueAt ?? Infinity };
     }
-    await this.gate.pass(step);
+    if (!isFenced(this.memory)) await this.#gateOf(actions).pass(step);
     if (pods.get(this.uid) !== pod) return 'again';
     try {
       const report = (next: PodState) => {
@@ -161,10 +169,19 @@ export class PodWorker extends PodSteps {
     this.memory.restartDelays = restartDelays(pod, containers, before.restartDelays, before.maxRestartDelayMs);
   }
 
-  /** Omits the release of an object that was already released but is kept by finalizers. */
+  /** Omits the release of an object that was already released but is kept by finalizers, and starts while the node must start nothing. */
   #permitted(pod: Pod | undefined, { actions }: PodPlan): readonly PodAction[] {
     const isReleased = pod !== undefined && this.memory.releasedFor === pod.metadata.deletionTimestamp;
-    return actions.filter((action) => action.kind !== 'release' || !isReleased);
+    const mayStart = this.memory.instances === 'any' || this.#observers.fence.holdsLease();
+    return actions.filter(
+      (action) => (action.kind !== 'release' || !isReleased) && (mayStart || endsSomething(action)),
+    );
+  }
+
+  /** The gate for these actions. A pod that runs at most once is started only while the node holds its Lease. */
+  #gateOf(actions: readonly PodAction[]): FreshnessGate {
+    const isBound = this.memory.instances === 'at-most-one' && !actions.every(endsSomething);
+    return isBound ? this.#services.leaseGate : this.gate;
   }
 
   /** The containers that a former agent has probed are as started and ready as its last report says. */
@@ -212,7 +229,8 @@ export class PodWorker extends PodSteps {
     step: AbortSignal,
     signal: AbortSignal,
   ): Promise<void> {
-    const { uid, memory, events, gate } = this;
+    const { uid, memory, events } = this;
+    const gate = this.#gateOf(actions);
     const services = this.#services;
     const notify = () => this.engineChanged();
     const sandboxRuns = (sandbox: SandboxState) => {

@@ -1,18 +1,15 @@
 import type { Pod } from '@gantry/objects';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { ContainerStart } from '../plan/pod-plan.ts';
+import { isAgentError } from '../runtime/agent-error.ts';
 import type { ActionContext } from './action-context.ts';
-import type { Slot } from './slots.ts';
 import { disposeLater } from './worker-memory.ts';
-import { type PreparedContainer, startContainer, type StartPlace, startPrepared } from './start-container.ts';
+import { type PreparedStart, startContainer, type StartPlace, startPrepared } from './start-container.ts';
 
-/** A created container, and the slot that its sandbox may have passed on. */
-export interface PreparedStart {
-  readonly container: PreparedContainer;
-  readonly slot?: Slot;
-}
-
-/** Starts a container, or the already created one in `prepared`, and remembers the result. */
+/**
+ * Starts a container, or the already created one in `prepared`, and remembers the result. AgentError 'Outdated' when the pod must be planned
+ * again first.
+ */
 export async function runContainer(
   pod: Pod,
   next: ContainerStart,
@@ -20,14 +17,14 @@ export async function runContainer(
   prepared: PreparedStart | undefined,
   context: ActionContext,
 ): Promise<void> {
-  const { memory, events, services, step } = context;
+  const { memory, events, services, gate, step } = context;
   const { clock, random } = services;
   const { name } = next.container;
   try {
     const started =
       prepared === undefined
-        ? await startContainer(pod, next, place, memory.drafts, services, step)
-        : await startPrepared(pod, next, prepared.container, place, services, step, prepared.slot);
+        ? await startContainer(pod, next, place, { drafts: memory.drafts, gate }, services, step)
+        : await startPrepared(pod, next, { ...prepared, gate }, place, services, step);
     disposeLater(memory, started.paths);
     if (started.hookFailure === undefined) {
       memory.backOffs.delete(name);
@@ -37,6 +34,8 @@ export async function runContainer(
     memory.backOffs.set(name, backOffAfter(started.hookFailure, memory.backOffs.get(name), clock.now(), random));
     events.hookFailed(pod, name, 'PostStart');
   } catch (error) {
+    // Not a failure of the container: the next plan starts it if it is still wanted.
+    if (isAgentError(error, 'Outdated')) throw error;
     startFailed(pod, name, error, context);
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { type Pod, PODS } from '@gantry/objects';
+import { CONTAINERS_STOPPED, type Pod, PODS } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
@@ -25,6 +25,8 @@ import { unsharedPulls } from '../images/host-pulls.ts';
 import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
+import { AtMostOne } from '../fencing/at-most-one.ts';
+import { UNFENCED } from '../fencing/fence.ts';
 import { FreshnessGate } from './freshness-gate.ts';
 import { CleanupWorker } from './cleanup-worker.ts';
 import { PodWorker } from './pod-worker.ts';
@@ -47,6 +49,8 @@ describe('the worker of a pod', () => {
   let running: Promise<unknown>;
   let confirm: () => Promise<void>;
   let looks: number;
+  let silent: boolean;
+  let questions: number;
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
@@ -55,6 +59,8 @@ describe('the worker of a pod', () => {
     stop = new AbortController();
     confirm = () => Promise.resolve();
     looks = 0;
+    silent = true;
+    questions = 0;
     const volumes = [{ name: 'scratch', emptyDir: {} }];
     const spec = { containers: [container()], volumes, nodeName: 'node-a', restartPolicy: 'Always' };
     await server.put<Pod>(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { ...KEY }, spec });
@@ -70,12 +76,16 @@ describe('the worker of a pod', () => {
   });
 
   /** Starts the worker of the only pod. */
-  const start = (Worker: typeof PodWorker | typeof CleanupWorker = PodWorker) => {
+  const start = (kind: 'own' | 'cleanup' = 'own') => {
     const facts = nodeFacts(1000, { nodeName: 'node-a', nodeAddress: '10.0.0.1' });
     const source = apiConfigSource(server);
     const configs = new ConfigWatch({ client: server, source, clock, random: () => 0.5, logger: silentLogger });
     const state = { path: folder, hostPath: folder };
     const pulled = new PulledImages(join(folder, 'images'), 'n');
+    const gate = new FreshnessGate(clock, () => {
+      looks += 1;
+      return confirm();
+    });
     const services: WorkerServices = {
       owner: OWNER,
       facts,
@@ -92,16 +102,16 @@ describe('the worker of a pod', () => {
       runtime,
       client: server,
       pods,
-      gate: new FreshnessGate(clock, () => {
-        looks += 1;
-        return confirm();
-      }),
+      gate,
+      leaseGate: gate,
+      atMostOne: new AtMostOne(apiClaimSource(server)),
       staticGate: new FreshnessGate(clock, async () => undefined),
       observers: {
         reporter: new StatusReporter({ client: server, pods, clock, logger: silentLogger }),
         usage: { observe: () => undefined },
         evictions: new Evictions({ event: () => undefined }),
         evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
+        fence: UNFENCED,
         admission: { judge: async () => undefined, forget: () => undefined },
         probes: { timers: new TimerWheel(clock), commands: commandLimits(clock), metrics: new ProbeMetrics() },
         maxRestartDelayMs: 300_000,
@@ -139,7 +149,14 @@ describe('the worker of a pod', () => {
       random: () => 0.5,
       logger: silentLogger,
     };
-    const worker = new Worker(uidOf(pods), services, () => false);
+    const isSilent = async () => {
+      questions += 1;
+      return silent;
+    };
+    const worker =
+      kind === 'own'
+        ? new PodWorker(uidOf(pods), services, () => false)
+        : new CleanupWorker(uidOf(pods), { services, isSilent }, () => false);
     const stopNotifying = pods.subscribe(() => worker.notify());
     running = Promise.all([running, worker.run(stop.signal).finally(stopNotifying)]);
   };
@@ -208,8 +225,93 @@ describe('the worker of a pod', () => {
     expect(started).toEqual([]);
   });
 
+  it('does not start a container whose image was pulled while the agent was frozen and its pod was replaced', async () => {
+    const thaw = Promise.withResolvers<void>();
+    let creating = false;
+    const { containers } = runtime;
+    const createContainer = containers.createContainer.bind(containers);
+    containers.createContainer = async (spec, signal) => {
+      creating = spec.attempt > 0;
+      if (creating) await thaw.promise;
+      return await createContainer(spec, signal);
+    };
+    start();
+    await until(isRunning);
+    const [pod] = await runtime.observer.listPods(OWNER);
+    void runtime.containers.stopContainer(pod?.containers[0]?.id ?? '', 0, stop.signal);
+    const started: string[] = [];
+    containers.startContainer = async (id) => void started.push(id);
+    await until(async () => (await states()).join(' ') === 'running exited');
+    // The worker looks, and begins to create the next attempt.
+    await server.patch(PODS, KEY, { merge: { metadata: { labels: { changed: 'yes' } } } }, stop.signal);
+    await until(() => creating);
+    confirm = async () => {
+      await server.delete(PODS, KEY, { gracePeriodSeconds: 0 }, stop.signal);
+      await pods.confirm(stop.signal);
+    };
+    await clock.advance(5_000);
+    thaw.resolve();
+    await until(async () => (await states()).length === 0);
+    expect(started).toEqual([]);
+  });
+
+  /** A deleted pod of a dead agent, which a custodian ends. */
+  const deletedPod = async () => {
+    const pod = await server.get<Pod>(PODS, KEY, stop.signal);
+    await server.update<Pod>(
+      PODS,
+      { ...pod, metadata: { ...pod.metadata, finalizers: ['example.com/kept'] } },
+      stop.signal,
+    );
+    await server.delete(PODS, KEY, {}, stop.signal);
+    await clock.advance(100);
+  };
+  const proofOf = async () => {
+    const pod = await server.get<Pod>(PODS, KEY, stop.signal);
+    return pod.status?.conditions?.find(({ type }) => type === CONTAINERS_STOPPED)?.status;
+  };
+
+  it('removes the object of a deleted pod in place of a dead agent only in the version that has the proof', async () => {
+    await deletedPod();
+    const removals: unknown[] = [];
+    const remove = server.delete.bind(server);
+    server.delete = async (resource, key, options, signal) => {
+      removals.push([options, await proofOf()]);
+      return await remove(resource, key, options, signal);
+    };
+    start('cleanup');
+    await until(() => removals.length > 0);
+    const { metadata, status } = await server.get<Pod>(PODS, KEY, stop.signal);
+    const { uid } = metadata;
+    expect(removals).toEqual([[{ gracePeriodSeconds: 0, uid, resourceVersion: expect.any(String) }, 'True']]);
+    expect(status?.phase).toBe('Failed');
+  });
+
+  // Each is found out again and again.
+  it.each(['the agent is back', 'the engine has a container that no event has reported yet'])(
+    'does not remove the object of a deleted pod when %s',
+    async (what) => {
+      await deletedPod();
+      if (what === 'the agent is back') silent = false;
+      const { observer } = runtime;
+      const listPods = observer.listPods.bind(observer);
+      let listed = 0;
+      observer.listPods = async (filter) => {
+        const states = await listPods(filter);
+        if (filter.podUid !== undefined || what === 'the agent is back') return states;
+        listed += 1;
+        const identity = { ...KEY, uid: uidOf(pods) };
+        return [{ owner: OWNER, identity, graceSeconds: 0, sandboxes: [], containers: [], imageHolds: [] }];
+      };
+      start('cleanup');
+      await until(() => listed > 1 || questions > 1);
+      expect(await proofOf()).toBeUndefined();
+      expect((await server.get<Pod>(PODS, KEY, stop.signal)).metadata.deletionGracePeriodSeconds).not.toBe(0);
+    },
+  );
+
   it('starts nothing in place of a dead agent', async () => {
-    start(CleanupWorker);
+    start('cleanup');
     await clock.advance(1000);
     // The worker has not reached its gate.
     expect(looks).toBe(0);

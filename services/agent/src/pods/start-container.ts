@@ -15,6 +15,7 @@ import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
 import { ensureImage, type EnsureImageContext, imageAtHand } from './ensure-image.ts';
 import type { Turns } from '../probes/pod-commands.ts';
+import type { FreshnessGate } from './freshness-gate.ts';
 import type { Slot } from './slots.ts';
 import type { StartServices } from './worker-services.ts';
 import { runtimeHandler } from './start-sandbox.ts';
@@ -49,6 +50,9 @@ export interface PreparedContainer extends AsyncDisposable {
   readonly sandboxId: string;
 }
 
+/** Checked between creating and starting a container, since the pull of an image can take minutes. */
+type StartGate = Pick<FreshnessGate, 'mustBeOpen'>;
+
 /**
  * Starts one container in seven steps: images of its volumes, its image, environment variables, mounts, create, start, postStart hook.
  * Fails with an AgentError that names the step. Only create and start need a slot, so a pull of several minutes does not delay other
@@ -58,7 +62,7 @@ export async function startContainer(
   pod: Pod,
   next: ContainerStart,
   place: StartPlace,
-  drafts: Turns,
+  { drafts, gate }: { readonly drafts: Turns; readonly gate: StartGate },
   services: StartServices,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
@@ -69,6 +73,7 @@ export async function startContainer(
     const draft = stack.use(await draftContainer(pod, next, image, place, services, signal));
     const start = async () => {
       const id = await create(pod, draft, services, signal);
+      gate.mustBeOpen();
       await services.runtime.containers.startContainer(id, signal);
       return id;
     };
@@ -76,6 +81,12 @@ export async function startContainer(
   };
   const id = await drafts.use(createAndStart, signal);
   return { ...(await afterStart(pod, next, id, place, services, signal)), paths: stack.move() };
+}
+
+/** A created container, and the slot that its sandbox may have passed on. */
+export interface PreparedStart {
+  readonly container: PreparedContainer;
+  readonly slot?: Slot;
 }
 
 /**
@@ -109,16 +120,16 @@ export async function prepareContainer(
 export async function startPrepared(
   pod: Pod,
   next: ContainerStart,
-  prepared: PreparedContainer,
+  { container: prepared, slot, gate }: PreparedStart & { readonly gate: StartGate },
   place: StartPlace,
   services: StartServices,
   signal: AbortSignal,
-  slot: Slot | undefined,
 ): Promise<StartedContainer> {
   await using stack = new AsyncDisposableStack();
   stack.use(prepared);
   {
     using _slot = slot?.isHeld === true ? slot : await services.startSlots.take(signal, 'finish');
+    gate.mustBeOpen();
     await services.runtime.containers.startContainer(prepared.id, signal);
   }
   return { ...(await afterStart(pod, next, prepared.id, place, services, signal)), paths: stack.move() };
@@ -165,6 +176,7 @@ async function draftContainer(
       group,
       owner,
       pod,
+      instances: services.atMostOne.of(pod.metadata.uid ?? ''),
       environment,
       mounts,
       devices,

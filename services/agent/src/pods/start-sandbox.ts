@@ -41,7 +41,8 @@ export async function startSandbox(
   const image = await sandboxImage(services, signal);
   const createOn = async (network: SandboxSpec['network']) => {
     const handler = runtime === undefined ? {} : { runtime };
-    const spec = sandboxSpec({ owner, pod, attempt, image, network, privilege, engine, ...handler });
+    const instances = services.atMostOne.of(pod.metadata.uid ?? '');
+    const spec = sandboxSpec({ owner, pod, instances, attempt, image, network, privilege, engine, ...handler });
     const address = network.kind === 'pod' ? network.address : '';
     const group: SandboxState['group'] = spec.resources === undefined ? 'engine' : 'pod';
     const id = await services.runtime.sandboxes.createSandbox(spec, signal, (made) =>

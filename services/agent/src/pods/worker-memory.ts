@@ -50,6 +50,8 @@ export interface WorkerMemory extends PodMemory {
   groupUpdate?: GroupUpdateAttempt;
   predecessor: PodMemory['predecessor'];
   eviction: PodMemory['eviction'];
+  instances: PodMemory['instances'];
+  link: PodMemory['link'];
   remains: PodMemory['remains'];
   maxRestartDelayMs: number;
   restartedIds: PodMemory['restartedIds'];

@@ -2,6 +2,8 @@ import type { Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
+import type { AtMostOne } from '../fencing/at-most-one.ts';
+import type { Fence } from '../fencing/fence.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { ImagePuller } from '../images/image-puller.ts';
 import type { PulledImages } from '../images/pulled-images.ts';
@@ -76,6 +78,10 @@ export interface StartServices extends Omit<EndServices, 'volumes' | 'addresses'
   readonly puller: ImagePuller;
   readonly pulled: PulledImages;
   readonly addresses: AddressPool;
+  /** Knows which pods must never run twice. */
+  readonly atMostOne: Pick<AtMostOne, 'judge' | 'of' | 'forget'>;
+  /** Closed while this node does not hold its Lease: containers of pods that run at most once start only while it is open. */
+  readonly leaseGate: FreshnessGate;
   /** Limits how many containers are created and started at once. */
   readonly startSlots: Slots;
 }
@@ -87,6 +93,8 @@ export interface PodObservers {
   readonly usage: Pick<UsageSampler, 'observe'>;
   readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
+  /** Whether this node is cut off from the control plane. */
+  readonly fence: Pick<Fence, 'link' | 'holdsLease' | 'subscribe'>;
   /** Decides which pods the node takes. */
   readonly admission: Pick<NodeAdmission, 'judge' | 'forget'>;
   readonly probes: ProbeTools;

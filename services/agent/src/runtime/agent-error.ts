@@ -15,6 +15,7 @@ export type AgentErrorCode =
   | 'InvalidManifest'
   | 'NoAddress'
   | 'NotFound'
+  | 'Outdated'
   | 'PostStartHookError'
   | 'Runtime'
   | 'RunContainerError';

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Owner, PodIdentity } from './labels.ts';
+import type { Instances, Owner, PodIdentity } from './labels.ts';
 import type { ContainerGroup, ResourceLimits } from './pod-groups.ts';
 import type { RunState } from './sandboxes.ts';
 
@@ -69,6 +69,8 @@ export interface ContainerIdentity {
   /** How long a successor must wait after this container's end. */
   readonly restartDelayMs: number;
   readonly graceSeconds: number;
+  /** Absent: any. */
+  readonly instances?: Instances;
   /** The agent's path of the file that is mounted as the termination message. */
   readonly terminationMessagePath?: string;
 }

@@ -14,6 +14,8 @@ export const LABEL = {
   restartDelayMs: 'gantry.restart-delay-ms',
   /** The pod's termination grace period in seconds, for stopping it when its object is gone. */
   graceSeconds: 'io.kubernetes.pod.terminationGracePeriod',
+  /** `at-most-one`; absent for other pods. */
+  instances: 'gantry.instances',
   /** For a sandbox that the agent connected to its network: its address, and the name of the network's bridge on the host. */
   address: 'gantry.address',
   bridge: 'gantry.bridge',
@@ -37,6 +39,12 @@ export interface Owner {
   readonly cluster: string;
   readonly node: string;
 }
+
+/**
+ * How many pods of an identity may run at the same time. `at-most-one`: a successor starts only once all containers of the pod are known to
+ * have stopped.
+ */
+export type Instances = 'any' | 'at-most-one';
 
 /** A pod's uid and name, as labels carry them. */
 export interface PodIdentity {

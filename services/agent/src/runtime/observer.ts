@@ -1,5 +1,5 @@
 import type { ContainerState } from './containers.ts';
-import type { Owner, PodIdentity } from './labels.ts';
+import type { Instances, Owner, PodIdentity } from './labels.ts';
 import type { PodGroupState } from './pod-groups.ts';
 import type { SandboxState } from './sandboxes.ts';
 
@@ -8,6 +8,8 @@ export interface PodState {
   readonly owner: Owner;
   readonly identity: PodIdentity;
   readonly graceSeconds: number;
+  /** As the labels of its sandbox say; absent: any, or a sandbox of an earlier version. */
+  readonly instances?: Instances;
   readonly sandboxes: readonly SandboxState[];
   readonly containers: readonly ContainerState[];
   /** Ids of containers that hold the images of the pod's volumes. They are never containers of the pod's spec. */

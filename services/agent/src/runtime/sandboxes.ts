@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Owner, PodIdentity } from './labels.ts';
+import type { Instances, Owner, PodIdentity } from './labels.ts';
 import type { ContainerGroup, ResourceLimits } from './pod-groups.ts';
 
 /** The definition of a pod's sandbox: the container that owns the network and IPC namespaces. */
@@ -30,6 +30,8 @@ export interface SandboxSpec {
   readonly sysctls: Readonly<Record<string, string>>;
   readonly oomScoreAdj: number;
   readonly graceSeconds: number;
+  /** Absent: any. */
+  readonly instances?: Instances;
   /** The pod-level resources, enforced by the pod's own control group; absent: it has no group. */
   readonly resources?: ResourceLimits;
 }

@@ -2,7 +2,7 @@ import type { Container, Pod } from '@gantry/objects';
 import type { ContainerSpec, DeviceSpec, MountSpec, ContainerProcess } from '../runtime/containers.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
-import type { Owner } from '../runtime/labels.ts';
+import type { Instances, Owner } from '../runtime/labels.ts';
 import { oomScore } from './oom-score.ts';
 import { containerHash, graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
@@ -15,6 +15,8 @@ import { ProgramSize } from './program-size.ts';
 export interface ContainerSpecInput extends SecurityFindings {
   readonly owner: Owner;
   readonly pod: Pod;
+  /** Absent: any. */
+  readonly instances?: Instances;
   readonly container: Container;
   readonly attempt: number;
   readonly sandboxId: string;
@@ -51,6 +53,7 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     hash: containerHash(container),
     restartDelayMs: input.restartDelayMs,
     graceSeconds: graceSecondsOf(pod),
+    instances: input.instances,
     terminationMessagePath,
     ...processOf(container, input.environment, image),
     runtime: input.runtime,

@@ -1,7 +1,7 @@
 import type { Pod } from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
-import type { Owner } from '../runtime/labels.ts';
+import type { Instances, Owner } from '../runtime/labels.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
 import { sandboxDns } from './dns.ts';
 import { kernelHostname } from './hostname.ts';
@@ -15,6 +15,8 @@ import { dottedSysctl } from './sysctls.ts';
 export interface SandboxSpecInput {
   readonly owner: Owner;
   readonly pod: Pod;
+  /** Absent: any. */
+  readonly instances?: Instances;
   readonly attempt: number;
   readonly image: ImageInfo;
   readonly network: SandboxSpec['network'];
@@ -46,6 +48,7 @@ export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
     sysctls: Object.fromEntries(sysctls.map(({ name, value }) => [dottedSysctl(name), value])),
     oomScoreAdj: sandboxOomScore(privilege),
     graceSeconds: graceSecondsOf(pod),
+    instances: input.instances,
     resources,
   };
 }

@@ -31,6 +31,8 @@ import { nodeFacts, RESOLVER } from './pods.ts';
 import { UsageSampler } from '../usage/usage-sampler.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
+import { AtMostOne } from '../fencing/at-most-one.ts';
+import { UNFENCED } from '../fencing/fence.ts';
 import { AddressPool } from '../pods/address-pool.ts';
 import { FreshnessGate } from '../pods/freshness-gate.ts';
 import { NodeAdmission } from '../pods/node-admission.ts';
@@ -69,6 +71,9 @@ export interface NodeHost {
   readonly parallelCalls: number;
   /** The pressures of the node. */
   readonly pressures: () => readonly NodePressure[];
+  /** The fence, and the tenure of its Lease; absent: it is connected for ever. */
+  readonly fence?: WorkerServices['observers']['fence'];
+  readonly tenure?: () => number | undefined;
 }
 
 /** A node and its operations for tests. */
@@ -170,6 +175,8 @@ export function assembleNode(host: NodeHost): AssembledNode {
     client,
     pods,
     gate: new FreshnessGate(clock, (signal) => source.confirm(signal)),
+    leaseGate: new FreshnessGate(clock, (signal) => source.confirm(signal), host.tenure),
+    atMostOne: new AtMostOne(apiClaimSource(client)),
     staticGate: new FreshnessGate(clock, async () => undefined),
     observers: {
       reporter: {
@@ -182,6 +189,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
       usage,
       evictor,
       evictions,
+      fence: host.fence ?? UNFENCED,
       admission: new NodeAdmission({
         pods,
         node: new NodeSource({ client, node: owner.node, initial: host.node }),
@@ -221,12 +229,13 @@ export function assembleNode(host: NodeHost): AssembledNode {
     const worker = new PodWorker(uid, services, () => true);
     const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
     const unevict = evictions.subscribe((changed) => changed === uid && worker.notify());
+    const unfence = services.observers.fence.subscribe(() => worker.notify());
     const unwatch = configs.subscribe((changed) => changed === uid && worker.notify());
     const watch = async () => {
       for await (const _ of host.observer.watch(owner.cluster, abort)) worker.engineChanged();
     };
     working.push(
-      worker.run(abort).finally(unsubscribe).finally(unwatch).finally(unevict),
+      worker.run(abort).finally(unsubscribe).finally(unwatch).finally(unevict).finally(unfence),
       watch().catch((error: unknown) => {
         if (!abort.aborted) throw error;
       }),

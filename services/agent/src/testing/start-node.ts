@@ -11,7 +11,7 @@ import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Node } from '@gantry/objects';
 import type { NodePressure } from '../spec/node-pressure.ts';
-import { type AssembledNode, assembleNode } from './assemble-node.ts';
+import { type AssembledNode, assembleNode, type NodeHost } from './assemble-node.ts';
 import { ENGINE, nodeOf } from './pods.ts';
 
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
@@ -30,6 +30,8 @@ export interface NodeOptions {
   readonly node?: () => Node;
   /** The pressures of the node. */
   readonly pressures?: () => readonly NodePressure[];
+  readonly fence?: NodeHost['fence'];
+  readonly tenure?: NodeHost['tenure'];
   /** The images that can be pulled. */
   readonly registry?: HollowOptions['registry'];
 }
@@ -73,6 +75,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     podCidr: '10.1.0.0/24',
     parallelCalls: 1,
     pressures: () => options.pressures?.() ?? [],
+    fence: options.fence,
+    tenure: options.tenure,
   });
   return { ...node, clock, hollow };
 }

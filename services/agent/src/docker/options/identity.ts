@@ -1,5 +1,5 @@
 import type { ProcessUser } from '../../runtime/containers.ts';
-import { LABEL, type Owner, type PodIdentity } from '../../runtime/labels.ts';
+import { type Instances, LABEL, type Owner, type PodIdentity } from '../../runtime/labels.ts';
 import type { OptionGroup } from './option-group.ts';
 
 /** Unique per pod, container and attempt, so the engine refuses to create the same attempt twice. */
@@ -7,8 +7,16 @@ export function containerName(pod: PodIdentity, name: string, attempt: number): 
   return `gantry_${name}_${pod.name}_${pod.namespace}_${pod.uid}_${attempt}`;
 }
 
+/** What the labels that sandboxes and containers of a pod share are made from. */
+interface LabelledPod {
+  readonly owner: Owner;
+  readonly pod: PodIdentity;
+  readonly graceSeconds: number;
+  readonly instances?: Instances;
+}
+
 /** The labels that sandboxes and containers of a pod share. */
-export function podLabels(owner: Owner, pod: PodIdentity, graceSeconds: number): Record<string, string> {
+export function podLabels({ owner, pod, graceSeconds, instances }: LabelledPod): Record<string, string> {
   return {
     [LABEL.cluster]: owner.cluster,
     [LABEL.node]: owner.node,
@@ -16,6 +24,7 @@ export function podLabels(owner: Owner, pod: PodIdentity, graceSeconds: number):
     [LABEL.podNamespace]: pod.namespace,
     [LABEL.podUid]: pod.uid,
     [LABEL.graceSeconds]: String(graceSeconds),
+    ...(instances === 'at-most-one' ? { [LABEL.instances]: instances } : {}),
   };
 }
 
@@ -42,7 +51,7 @@ export const identityOptions: OptionGroup = (spec) => ({
     name: containerName(spec.pod, spec.name, spec.attempt),
     Labels: {
       ...withoutLabels(spec.imageLabels),
-      ...podLabels(spec.owner, spec.pod, spec.graceSeconds),
+      ...podLabels(spec),
       [LABEL.containerName]: spec.name,
       [LABEL.restartCount]: String(spec.attempt),
       [LABEL.containerHash]: spec.hash,

@@ -111,7 +111,7 @@ function identity(
     Healthcheck: { Test: ['NONE'] },
     Labels: {
       ...withoutLabels(imageLabels),
-      ...podLabels(owner, pod, graceSeconds),
+      ...podLabels({ owner, pod, graceSeconds }),
       [LABEL.containerName]: IMAGE_HOLD_NAME,
     },
   };

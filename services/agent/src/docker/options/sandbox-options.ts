@@ -70,7 +70,7 @@ export function sandboxOptions(spec: SandboxSpec, bridge?: SandboxBridge): Docke
     Hostname: pod === undefined ? '' : spec.hostname,
     Labels: {
       ...withoutLabels(spec.imageLabels),
-      ...podLabels(spec.owner, spec.pod, spec.graceSeconds),
+      ...podLabels(spec),
       [LABEL.containerName]: SANDBOX_NAME,
       [LABEL.restartCount]: String(spec.attempt),
       ...(bridge === undefined || pod === undefined
