@@ -45,7 +45,7 @@ test('the package has the types of what it exports, and no workspace of ours', a
   const { dependencies } = JSON.parse(
     await readFile(join(project, 'node_modules/@gantry/operator/package.json'), 'utf8'),
   ) as { readonly dependencies: object };
-  expect(Object.keys(dependencies).sort()).toEqual(['@kubernetes/client-node', 'pino', 'prom-client']);
+  expect(Object.keys(dependencies).sort()).toEqual(['@kubernetes/client-node', 'pino', 'prom-client', 'zod']);
 });
 
 async function freePort(): Promise<number> {

@@ -57,6 +57,15 @@ describe('a connection by a kubeconfig', () => {
     expect(reports[0]).toEqual({ method: 'GET', host: new URL(url()).host, code: 200 });
   });
 
+  it('ends a request that is aborted before the credentials are there', async () => {
+    using cluster = connect({ name: 'n', kubeconfig: write({ token: 'secret' }) });
+    const stop = new AbortController();
+    const listed = cluster.client.list(CONFIG_MAPS, {}, stop.signal);
+    stop.abort(new TypeError('stopped'));
+    await expect(listed).rejects.toThrow('stopped');
+    expect(requests).toEqual([]);
+  });
+
   it('asks an exec plugin for credentials', async () => {
     const credential = {
       apiVersion: 'client.authentication.k8s.io/v1',

@@ -3,12 +3,37 @@
  *
  * - `operator`: `runOperator` runs controllers as a process; `createOperator` is for tests and larger processes
  * - `controller`: `Controller`, the reconcile of a key; `watchSelf`, `watchOwnedBy` and `watchMapped` say which keys a change queues
+ * - `declared-controller`: `declare` makes a controller of a pure function: observed state in, desired objects and status out
+ * - `define-kind`: a custom kind by Zod: type, schema, rules, columns, CustomResourceDefinition
+ * - `conditions`, `finalizer`: conditions of a status; clean-up before a deletion
  * - `cluster`: `connect`, from a kubeconfig or the account of a pod
  * - `lease-election`: one acting replica, by a Lease
  * - objects: the types of all built-in kinds, and their resources (`PODS: Resource<Pod>`)
  */
 export { type Cluster, connect, type ConnectOptions, KubeconfigError } from './cluster.ts';
 export { type Controller, OptionsError, type RateLimit, type ReconcileContext } from './controller.ts';
+export { type ConditionChange, withCondition } from './conditions.ts';
+export {
+  type CacheReader,
+  type DeclaredController,
+  declare,
+  type Desired,
+  DesiredError,
+  type DesiredEvent,
+  type Observed,
+} from './declared-controller.ts';
+export {
+  type Column,
+  type CustomKind,
+  type CustomObject,
+  defineKind,
+  type KindOptions,
+  type ObjectOf,
+  type Rule,
+  withRules,
+} from './define-kind.ts';
+export { type FinalizedObject, withFinalizer } from './finalizer.ts';
+export { KindError } from './structural-schema.ts';
 export {
   LeaseElection,
   type LeaseElectionOptions,

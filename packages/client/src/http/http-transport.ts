@@ -120,7 +120,9 @@ export class HttpTransport implements Disposable {
 
   async #exchange(request: HttpRequest, signal: AbortSignal, limits: Limits): Promise<Exchange> {
     signal.throwIfAborted();
-    const exchange = await this.#reported(request, await this.#dial(), signal, limits);
+    const dialled = await this.#dial();
+    signal.throwIfAborted();
+    const exchange = await this.#reported(request, dialled, signal, limits);
     const { response, failure } = exchange;
     const { statusCode = 500 } = response;
     if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, failure, this.#maxBytes));

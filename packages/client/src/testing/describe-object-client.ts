@@ -120,6 +120,18 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       expect((await apply({ key: 'mine' })).data).toEqual({ key: 'mine' });
     });
 
+    it('creates by an apply what is not there, and nothing by an apply of a status', async () => {
+      const { metadata, data } = configMap();
+      const options = { fieldManager: 'applier' };
+      const wanted = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+      const created = await under.client.apply(CONFIG_MAPS, wanted, options, signal);
+      expect(created.metadata.uid).toBeTruthy();
+      expect(await under.client.apply(CONFIG_MAPS, wanted, options, signal)).toEqual(created);
+      const status = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, status: { replicas: 1 } };
+      const applied = under.client.apply(DEPLOYMENTS, status, { ...options, subresource: 'status' }, signal);
+      await expect(applied).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
+    });
+
     it('deletes the object that was meant, and no namesake', async () => {
       const created = await create(configMap());
       const wrong = remove(created, '11111111-2222-3333-4444-555555555555');

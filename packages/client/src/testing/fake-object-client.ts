@@ -200,19 +200,9 @@ export class FakeObjectClient extends ObjectCalls {
       case 'update':
         return this.#update(write.resource, write.key, write.object, write.subresource);
       case 'patch': {
-        const old = this.#mustFind(write.resource, write.key);
         const definition = this.#definitionOf(write.resource);
-        if (write.patchType === APPLY_PATCH_TYPE) {
-          const applied = applyConfiguration({
-            of: managedKindOf(definition, write.subresource ?? ''),
-            live: old,
-            config: write.patch as JsonObject,
-            manager: write.fieldManager ?? 'fake',
-            force: true,
-            now: this.#clock.now(),
-          });
-          return this.#update(write.resource, write.key, applied, write.subresource);
-        }
+        if (write.patchType === APPLY_PATCH_TYPE) return this.#applyConfiguration(write, definition);
+        const old = this.#mustFind(write.resource, write.key);
         const bytes = new TextEncoder().encode(JSON.stringify(write.patch));
         const patched = applyPatch(old, { type: write.patchType, bytes }, { definition, mode: 'Ignore' });
         return this.#update(write.resource, write.key, patched.object as KubeObject, write.subresource);
@@ -220,6 +210,22 @@ export class FakeObjectClient extends ObjectCalls {
       case 'delete':
         return this.#delete(write.resource, write.key, write.options?.preconditions ?? {});
     }
+  }
+
+  /** Creates an object that is not there, unless a subresource is applied. */
+  #applyConfiguration(write: Extract<ObjectWrite, { verb: 'patch' }>, definition: ResourceDefinition): KubeObject {
+    const { resource, key, subresource } = write;
+    const config = write.patch as JsonObject;
+    const isNew = subresource === undefined && !this.#bucket(resource).has(formatKey(key));
+    const applied = applyConfiguration({
+      of: managedKindOf(definition, subresource ?? ''),
+      live: isNew ? undefined : this.#mustFind(resource, key),
+      config,
+      manager: write.fieldManager ?? 'fake',
+      force: true,
+      now: this.#clock.now(),
+    });
+    return isNew ? this.#create(resource, key.namespace, applied) : this.#update(resource, key, applied, subresource);
   }
 
   /** Custom resources come from the stored definitions. */

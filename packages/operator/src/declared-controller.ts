@@ -1,0 +1,237 @@
+import {
+  type Cache,
+  formatReconcileKey,
+  type ReconcileKey,
+  type Result,
+  type WatchSpec,
+  watchSelf,
+} from '@gantry/controller-runtime';
+import {
+  apiVersionOf,
+  controllerOf,
+  controllerReference,
+  formatKey,
+  keyOf,
+  type KubeObject,
+  parseApiVersion,
+  type Resource,
+} from '@gantry/objects';
+import type { Instant } from '@gantry/base';
+import { ignoreNotFound } from '@gantry/client';
+import type { Controller, ReconcileContext } from './controller.ts';
+import { includes } from './includes.ts';
+import { watchOwnedBy } from './watch-owned-by.ts';
+
+/** Reads of the cache. The objects are shared: never change them. */
+export type CacheReader = Pick<Cache, 'get' | 'list' | 'labelled'>;
+
+/** What a declared controller decides from: the object, what it owns, and the time. */
+export interface Observed<T extends KubeObject> {
+  readonly object: T;
+  /** The objects of a resource in `owns` that the object controls. */
+  readonly owned: <O extends KubeObject>(resource: Resource<O>) => readonly O[];
+  /** Other objects. Those of resources that `owns` and `watches` do not name are not cached. */
+  readonly cache: CacheReader;
+  readonly now: Instant;
+}
+
+/** An Event about the object, written when everything else has been written. Repetitions are counted in one Event. */
+export interface DesiredEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What a declared controller wants. */
+export interface Desired<T extends KubeObject> {
+  /**
+   * The objects that the object owns, of the resources in `owns`, with only the fields that this controller decides. Others of these
+   * resources that the object controls are deleted. The namespace is that of the object when absent; the owner reference is added.
+   */
+  readonly objects: readonly KubeObject[];
+  /** The fields of the status that this controller decides. The status is not written when absent. */
+  readonly status?: StatusOf<T>;
+  /** The time at which to decide again although nothing changed, in milliseconds since 1970. */
+  readonly requeueAt?: Instant;
+  readonly events?: readonly DesiredEvent[];
+}
+
+type StatusOf<T> = T extends { status?: infer S } ? NonNullable<S> : never;
+
+/** A controller that says what should be. */
+export interface DeclaredController<T extends KubeObject> extends Pick<Controller, 'name' | 'workers' | 'rateLimit'> {
+  readonly for: Resource<T>;
+  /** The resources of the objects that it creates, which are watched. */
+  readonly owns: readonly Resource[];
+  /** Changes of other objects that queue keys of `for`. */
+  readonly watches?: readonly WatchSpec[];
+  /** Pure: it reads nothing but its argument and changes nothing. Not called for an object that is being deleted. */
+  readonly desire: (observed: Observed<T>) => Desired<T>;
+}
+
+/** Thrown when a controller wants what it may not; the message names the object. */
+export class DesiredError extends Error {
+  override readonly name = 'DesiredError';
+}
+
+/** What was applied last, so that an equal wish sends no request while the object still has all of it. */
+type Memory = Map<string, { readonly uid: string; readonly texts: ReadonlyMap<string, string> }>;
+
+const STATUS = 'status';
+
+/**
+ * Makes a controller of a pure function: observed state in, desired objects and status out. Desired objects are written by server-side apply, so
+ * fields of others stay, and fields that are no longer desired are removed. Objects that are no longer desired are deleted, after all others
+ * have been written. When the object itself is deleted, Kubernetes deletes what it owns.
+ *
+ * @example
+ * ```ts
+ * const controller = declare({
+ *   name: 'greetings',
+ *   for: GREETINGS,
+ *   owns: [CONFIG_MAPS],
+ *   desire: ({ object }) => ({
+ *     objects: [
+ *       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: object.metadata.name }, data: { text: `Hello ${object.spec.name}` } },
+ *     ],
+ *     status: { greeted: object.spec.name },
+ *   }),
+ * });
+ * await runOperator({ name: 'greeter', controllers: [controller] });
+ * ```
+ */
+export function declare<T extends KubeObject>(declared: DeclaredController<T>): Controller {
+  const { name, owns, watches = [], workers, rateLimit } = declared;
+  const memory: Memory = new Map();
+  return {
+    name,
+    watches: [watchSelf(declared.for), ...owns.map((resource) => watchOwnedBy(declared.for, resource)), ...watches],
+    ...(workers === undefined ? {} : { workers }),
+    ...(rateLimit === undefined ? {} : { rateLimit }),
+    begin: () => memory.clear(),
+    reconcile: (key, context, signal) => reconcile(declared, memory, key, context, signal),
+  };
+}
+
+async function reconcile<T extends KubeObject>(
+  declared: DeclaredController<T>,
+  memory: Memory,
+  key: ReconcileKey,
+  context: ReconcileContext,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { cache, client, clock, events } = context;
+  const object = cache.get(declared.for, key);
+  const id = formatReconcileKey(key);
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
+    memory.delete(id);
+    return {};
+  }
+  const owned = <O extends KubeObject>(resource: Resource<O>): readonly O[] => ownedOf(object, resource, cache);
+  const desired = declared.desire({ object, owned, cache, now: clock.now() });
+  const wanted = desired.objects.map((one) => placed(declared, object, one));
+  const { uid = '' } = object.metadata;
+  const before = memory.get(id);
+  const known = before?.uid === uid ? before.texts : new Map<string, string>();
+  const texts = new Map<string, string>();
+  for (const { resource, configuration } of wanted) {
+    const place = `${resource.group}/${resource.resource}/${formatKey(keyOf(configuration))}`;
+    if (texts.has(place)) throw new DesiredError(`${place} is desired twice`);
+    const live = cache.get(resource, keyOf(configuration));
+    refuseForeign(live, object, place);
+    const text = JSON.stringify(configuration);
+    if (live === undefined || known.get(place) !== text || !includes(live, configuration)) {
+      await client.apply(resource, configuration, {}, signal);
+    }
+    texts.set(place, text);
+  }
+  await prune(declared, wanted, owned, context, signal);
+  if (desired.status !== undefined) {
+    const text = JSON.stringify(desired.status);
+    const current = (object as { readonly status?: unknown }).status;
+    if (known.get(STATUS) !== text || !includes(current, desired.status))
+      await applyStatus(object, desired.status, context, declared.for, signal);
+    texts.set(STATUS, text);
+  }
+  memory.set(id, { uid, texts });
+  for (const { type, reason, message } of desired.events ?? []) events.event(object, type, reason, message);
+  return desired.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(0, desired.requeueAt - clock.now()) };
+}
+
+async function applyStatus<T extends KubeObject>(
+  { apiVersion, kind, metadata }: T,
+  status: unknown,
+  { client }: ReconcileContext,
+  resource: Resource<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace, uid } = metadata;
+  // The uid makes the write fail when the object was deleted and created again meanwhile.
+  const identity = { name, uid, ...(namespace === undefined ? {} : { namespace }) };
+  await client.apply(resource, { apiVersion, kind, metadata: identity, status }, { subresource: STATUS }, signal);
+}
+
+interface Wanted {
+  readonly resource: Resource;
+  readonly configuration: KubeObject;
+}
+
+/** The object as it is applied: in its namespace, with its owner. Throws DesiredError. */
+function placed<T extends KubeObject>(declared: DeclaredController<T>, owner: T, wanted: KubeObject): Wanted {
+  const { group } = parseApiVersion(wanted.apiVersion);
+  const title = `${wanted.kind} ${wanted.metadata.name ?? ''}`;
+  const resource = declared.owns.find((one) => one.kind === wanted.kind && one.group === group);
+  if (resource === undefined)
+    throw new DesiredError(`${title}: ${wanted.apiVersion} ${wanted.kind} is not in \`owns\``);
+  if (wanted.apiVersion !== apiVersionOf(resource)) {
+    throw new DesiredError(`${title}: has version ${wanted.apiVersion}, but \`owns\` has ${apiVersionOf(resource)}`);
+  }
+  if ((wanted.metadata.name ?? '') === '') throw new DesiredError(`${wanted.kind}: metadata.name is required`);
+  const { namespace: home } = owner.metadata;
+  if (!resource.namespaced && home !== undefined) {
+    throw new DesiredError(`${title}: an object of cluster scope cannot be owned by one of a namespace`);
+  }
+  const namespace = resource.namespaced ? (wanted.metadata.namespace ?? home) : undefined;
+  if (resource.namespaced && namespace === undefined)
+    throw new DesiredError(`${title}: metadata.namespace is required`);
+  if (home !== undefined && namespace !== home) {
+    throw new DesiredError(`${title}: is in namespace ${namespace}, but its owner is in ${home}`);
+  }
+  const ownerReferences = [...(wanted.metadata.ownerReferences ?? []), controllerReference(owner)];
+  const metadata = { ...wanted.metadata, ...(namespace === undefined ? {} : { namespace }), ownerReferences };
+  return { resource, configuration: { ...wanted, metadata } };
+}
+
+/** Server-side apply takes fields over from anybody, so an object of somebody else must be seen before. */
+function refuseForeign(live: KubeObject | undefined, owner: KubeObject, place: string): void {
+  const other = controllerOf(live);
+  if (other === undefined || other.uid === owner.metadata.uid) return;
+  throw new DesiredError(`${place} is controlled by ${other.kind} ${other.name}`);
+}
+
+async function prune<T extends KubeObject>(
+  { owns }: DeclaredController<T>,
+  wanted: readonly Wanted[],
+  owned: (resource: Resource) => readonly KubeObject[],
+  { client, log }: ReconcileContext,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const resource of owns) {
+    const kept = new Set(
+      wanted.filter((one) => one.resource === resource).map(({ configuration }) => formatKey(keyOf(configuration))),
+    );
+    for (const extra of owned(resource)) {
+      const { uid, deletionTimestamp } = extra.metadata;
+      if (kept.has(formatKey(keyOf(extra))) || deletionTimestamp !== undefined) continue;
+      log.info({ resource: resource.resource, name: extra.metadata.name }, 'no longer desired, deleted');
+      const propagationPolicy = 'Background' as const;
+      await ignoreNotFound(client.delete(resource, keyOf(extra), { uid, propagationPolicy }, signal));
+    }
+  }
+}
+
+function ownedOf<O extends KubeObject>(owner: KubeObject, resource: Resource<O>, cache: Cache): readonly O[] {
+  const { uid = '', namespace } = owner.metadata;
+  if (namespace !== undefined) return cache.controlledBy(resource, namespace, uid);
+  return cache.list(resource).filter((object) => controllerOf(object)?.uid === uid);
+}
