@@ -1,8 +1,7 @@
 /**
  * Generates protobuf code from proto/, object types from packages/apimachinery/schemas, the pictures of docs/pictures that have a source
- * in Graphviz' language, the tables of settings and of names in docs/conventions.md, those of metrics in docs/metrics.md, and
- * those of faults in docs/chaos.md. With
- * `--verify`, fails when a file changes.
+ * in Graphviz' language, the tables of settings and of names in docs/conventions.md, those of metrics in docs/metrics.md, those of faults
+ * in docs/chaos.md, and that of invariants in docs/chaos-checker.md. With `--verify`, fails when a file changes.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +10,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { instance } from '@viz-js/viz';
 import { withSettings } from './settings-table.ts';
-import { withFaults, withMetrics, withNames } from './tables.ts';
+import { withFaults, withInvariants, withMetrics, withNames } from './tables.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const GENERATED = ['proto/src/gen', 'packages/etcd/src/gen', 'packages/objects/src/generated', 'docs'];
@@ -68,6 +67,8 @@ const metrics = join(root, 'docs/metrics.md');
 writeFileSync(metrics, await withMetrics(readFileSync(metrics, 'utf8'), root));
 const chaos = join(root, 'docs/chaos.md');
 writeFileSync(chaos, await withFaults(readFileSync(chaos, 'utf8'), root));
+const invariants = join(root, 'docs/chaos-checker.md');
+writeFileSync(invariants, withInvariants(readFileSync(invariants, 'utf8'), root));
 const after = snapshot();
 
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter(

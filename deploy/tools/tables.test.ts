@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withMetrics, withNames } from './tables.ts';
+import { withInvariants, withMetrics, withNames } from './tables.ts';
 
 let root: string;
 beforeEach(() => {
@@ -40,4 +40,20 @@ test('the metrics of a workspace replace the rows at its place', async () => {
   const rows = '| `a` | gauge |  | A |\n| `b_total` | counter | `code` | B |\n';
   expect(await withMetrics(`${place}| old |\n\nend\n`, root)).toBe(`${place}${head}${rows}\nend\n`);
   await expect(withMetrics('end\n', root)).rejects.toThrow('has no place for the metrics of services/a');
+});
+
+test('each invariant has a row, from the comment before it', () => {
+  const comment = (id: string) =>
+    `/**\n * ${id} (etcd: Ordered). Versions\n * of a/b never fall.\n */\nexport const ordered = 1;\n`;
+  write('packages/chaos-checker/src/invariants/b.ts', comment('I10'));
+  write(
+    'packages/chaos-checker/src/invariants/a.ts',
+    `/** Something else. */\nexport const other = 1;\n${comment('I2')}`,
+  );
+  const head = '| invariant | what is checked | as in |\n| --- | --- | --- |\n';
+  const rows =
+    '| I2 | Versions of a/b never fall. | etcd: Ordered |\n| I10 | Versions of a/b never fall. | etcd: Ordered |\n';
+  expect(withInvariants(`<!-- invariants -->\n${head}| I1 | old | x |\nend`, root)).toBe(
+    `<!-- invariants -->\n${head}${rows}end`,
+  );
 });

@@ -7,6 +7,7 @@ const NAME =
 const NAMES = /(?<=^\| name \| on .*\n.*\n)(?:\|.*\n)+/m;
 const FAULTS = /^<!-- (\S+\.ts) ([A-Z_]+) -->\n/gm;
 const FAULT_TABLES = /(^<!-- \S+\.ts [A-Z_]+ -->\n)(?:\|.*\n)*/gm;
+const INVARIANTS = /(?<=^<!-- invariants -->\n)(?:\|.*\n)*/m;
 const METRICS = /(?<=^<!-- metrics of (\S+) -->\n)(?:\|.*\n)*/gm;
 
 /** The page without the rows of names that the code of a cluster's processes no longer has. Throws for a name without a row. */
@@ -64,6 +65,22 @@ export async function withFaults(page: string, root: string): Promise<string> {
     tables.set(place, `| name | what |\n| --- | --- |\n${rows.join('')}`);
   }
   return page.replace(FAULT_TABLES, (_, place: string) => `${place}${tables.get(place) ?? ''}`);
+}
+
+/** The page with a row for each invariant of the chaos checker: the comment before it, `I1 (source). Text.` */
+export function withInvariants(page: string, root: string): string {
+  const comments = globSync('packages/chaos-checker/src/invariants/*.ts', { cwd: root }).flatMap((path) =>
+    [...readFileSync(join(root, path), 'utf8').matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\nexport const/g)].map(
+      ([, text = '']) => text.replaceAll(/\s*\n \* ?|\s+/g, ' ').trim(),
+    ),
+  );
+  const rows = comments.flatMap((text) => {
+    const [, number, source, what] = /^I(\d+) \(([^)]*)\)\. (.*)$/.exec(text) ?? [];
+    return number === undefined ? [] : [{ number: Number(number), row: `| I${number} | ${what} | ${source} |\n` }];
+  });
+  const sorted = rows.sort((one, other) => one.number - other.number).map(({ row }) => row);
+  const head = '| invariant | what is checked | as in |\n| --- | --- | --- |\n';
+  return page.replace(INVARIANTS, () => head + sorted.join(''));
 }
 
 /** Calls a function with metrics that report each created one. Its other parameters have every property. */

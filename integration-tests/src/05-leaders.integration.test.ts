@@ -1,9 +1,9 @@
+import { checkFences } from '@gantry/chaos-checker';
 import { freezeContainer, prepareContainers } from '@gantry/etcd/testing';
 import { DEPLOYMENTS } from '@gantry/objects';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Cluster, type Container, nginxDeployment } from './harness/cluster.ts';
 import { currentRevision, electionsAt, recordHistory } from './harness/etcd-console.ts';
-import { fencedWrites, staleWrites } from './harness/etcd-history.ts';
 import { eventually } from './harness/eventually.ts';
 import { type Component, COMPONENTS, leaderOf } from './harness/leaders.ts';
 
@@ -83,8 +83,9 @@ describe.each(COMPONENTS)('the leading $service', (component) => {
         return true;
       });
       const history = await recorded.until(await currentRevision(cluster));
-      expect(fencedWrites(history).length).toBeGreaterThan(0);
-      expect(staleWrites(history, elections)).toEqual([]);
+      const { checked, violations } = checkFences(history, elections);
+      expect(checked).toBeGreaterThan(0);
+      expect(violations).toEqual([]);
     },
   );
 });

@@ -1,11 +1,11 @@
 import { type ConfigMap, type KubeObject, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
+import { checkLinearizable, type Operation } from '@gantry/chaos-checker';
 import { testSeed } from '@gantry/base/testing';
 import type { HttpClient } from '@gantry/client';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
-import { checkLinearizable, type Operation } from './harness/linearizability.ts';
 import { configMap, connectClients, pathOf } from './harness/many-clients.ts';
 
 const cluster = new Cluster();

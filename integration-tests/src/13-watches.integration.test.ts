@@ -1,12 +1,12 @@
 import { CONFIG_MAPS, type ConfigMap, isReason } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
+import { ChangeLog, changesOf, VALIDATORS, type WatchRecording } from '@gantry/chaos-checker';
 import { testSeed } from '@gantry/base/testing';
 import { createHttpClient, readKubeconfig } from '@gantry/client';
 import { afterEach, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { compact, currentRevision, recordHistory } from './harness/etcd-console.ts';
 import { eventually } from './harness/eventually.ts';
-import { changesOf, VALIDATORS, type WatchRecording } from './harness/watch-validators.ts';
 
 const cluster = new Cluster();
 const WATCHERS = 12;
@@ -147,9 +147,10 @@ test('watches are ordered, whole and resumable through reconnects, a compaction,
   const told = recordings.reduce((sum, { items }) => sum + items.length, 0);
   expect(changes.filter(({ version }) => version > began * 256).length).toBeGreaterThan(1000);
   expect(told).toBeGreaterThan(changes.length);
+  const log = new ChangeLog(changes);
   for (const [name, validate] of Object.entries(VALIDATORS)) {
     const broken = recordings.flatMap((recording) =>
-      validate(recording, changes).map((what) => `watch ${recording.client} from ${recording.from}: ${what}`),
+      validate(recording, log).map(({ what }) => `watch ${recording.client} from ${recording.from}: ${what}`),
     );
     expect(broken, name).toEqual([]);
   }

@@ -1,3 +1,4 @@
+import { changesOf } from '@gantry/chaos-checker';
 import { Buffer } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { Agent, request as httpsRequest } from 'node:https';
@@ -12,7 +13,6 @@ import { currentRevision, recordHistory } from './harness/etcd-console.ts';
 import { sendCalls } from './harness/hostile-calls.ts';
 import { type HostileRequest, hostileRequest, type Victim } from './harness/hostile-requests.ts';
 import { type Stalls, stallsOf, type TurnLimit } from './harness/stalls.ts';
-import { changesOf } from './harness/watch-validators.ts';
 
 const cluster = new Cluster();
 const target = readKubeconfig(cluster.kubeconfig);

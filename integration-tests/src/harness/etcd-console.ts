@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
+import type { EtcdEvent } from '@gantry/chaos-checker';
 import { CONTAINER_LABELS, prepareContainers } from '@gantry/etcd/testing';
 import { GenericContainer, type StartedTestContainer } from 'testcontainers';
 import { afterAll } from 'vitest';
 import type { Cluster } from './cluster.ts';
-import type { HistoryEvent } from './etcd-history.ts';
 import { eventually } from './eventually.ts';
 
 interface RawEvent {
@@ -13,6 +13,7 @@ interface RawEvent {
     readonly create_revision?: number;
     readonly mod_revision: number;
     readonly value?: string;
+    readonly version?: number;
   };
 }
 
@@ -70,7 +71,7 @@ export async function currentRevision(cluster: Cluster): Promise<number> {
 /** etcd's history as it grows; it outlives a compaction, since it is read at once. Dispose of it to end it. */
 export interface RecordedHistory extends AsyncDisposable {
   /** Everything up to this revision, in order. */
-  until(revision: number): Promise<readonly HistoryEvent[]>;
+  until(revision: number): Promise<readonly EtcdEvent[]>;
 }
 
 /** Follows everything that is written to etcd from `fromRevision` on. */
@@ -101,14 +102,11 @@ export async function compact(cluster: Cluster, revision: number): Promise<void>
   await etcdctl(cluster, ['compact', String(revision)]);
 }
 
-function toEvent({ type, kv }: RawEvent): HistoryEvent {
-  return {
-    type: type === 1 ? 'delete' : 'put',
-    key: Buffer.from(kv.key, 'base64').toString(),
-    createRevision: kv.create_revision ?? 0,
-    modRevision: kv.mod_revision,
-    value: Buffer.from(kv.value ?? '', 'base64'),
-  };
+function toEvent({ type, kv }: RawEvent): EtcdEvent {
+  const key = Buffer.from(kv.key, 'base64').toString();
+  if (type === 1) return { type: 'delete', key, modRevision: kv.mod_revision };
+  const { value = '', create_revision: createRevision = 0, mod_revision: modRevision, version = 0 } = kv;
+  return { type: 'put', key, value, createRevision, modRevision, version };
 }
 
 /** The election keys as they were at a revision. */

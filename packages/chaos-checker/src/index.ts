@@ -23,3 +23,9 @@ export {
   type Run,
 } from './artifacts.ts';
 export { ArtifactError, namesIn, readLines, readRun, type Source } from './read-artifacts.ts';
+export { check } from './check.ts';
+export { checkFences } from './check-fences.ts';
+export { checkLinearizable, type Operation } from './linearizability.ts';
+export { exitCodeOf, formatVerdict } from './verdict-text.ts';
+export type { InvariantVerdict, Verdict, Violation } from './verdict.ts';
+export { ChangeLog, changesOf, type ResourceChange, VALIDATORS, type WatchRecording } from './watch-validators.ts';

@@ -1,7 +1,7 @@
-/** What one client asked of one object, and what it was told. Values are unique within an object's history. */
+/** What one client asked of one object, and the response. The check is fast if the values within an object's history are unique. */
 export interface Operation {
   readonly client: number;
-  /** Monotonic times of the request and of its answer; an outcome that was never learnt has none. */
+  /** Monotonic times of the request and of its response; an unknown outcome has none. */
   readonly calledAt: number;
   readonly returnedAt: number | undefined;
   readonly request:
@@ -9,12 +9,15 @@ export interface Operation {
     | { readonly kind: 'create'; readonly value: string }
     /** Replaces `expected` by `value`. */
     | { readonly kind: 'update'; readonly expected: string; readonly value: string }
-    | { readonly kind: 'delete'; readonly expected: string };
-  readonly outcome: /** What a read gave, undefined for an object that is not there; for a write that it was done. */
+    /** Sets the value, whatever it is; creates the object. */
+    | { readonly kind: 'write'; readonly value: string }
+    /** Without `expected`: whatever the value is. */
+    | { readonly kind: 'delete'; readonly expected?: string };
+  readonly outcome: /** What a read returned, undefined for an object that does not exist; for a write that it was done. */
     | { readonly kind: 'ok'; readonly value?: string | undefined }
-    /** A create found an object, a change found another value, or none. */
+    /** A create found an object, a change found another value or none. */
     | { readonly kind: 'refused' }
-    /** Timed out or cut off: it may have been done, then or later, or never. */
+    /** Without a response: it was done, then or later, or never. */
     | { readonly kind: 'unknown' };
 }
 
@@ -30,10 +33,13 @@ function step(state: State, { request, outcome }: Operation): { readonly next: S
     case 'create':
       if (state !== undefined) return done ? 'impossible' : { next: state };
       return outcome.kind === 'refused' ? 'impossible' : { next: request.value };
+    case 'write':
+      return outcome.kind === 'refused' ? 'impossible' : { next: request.value };
     case 'update':
     case 'delete': {
       const next = request.kind === 'update' ? request.value : undefined;
-      if (state !== request.expected) return done ? 'impossible' : { next: state };
+      const fits = request.expected === undefined ? state !== undefined : state === request.expected;
+      if (!fits) return done ? 'impossible' : { next: state };
       return outcome.kind === 'refused' ? 'impossible' : { next };
     }
   }
@@ -49,17 +55,21 @@ interface Event {
 export type Verdict =
   | { readonly linearizable: true }
   /** `stuckAt`: the operations that no order could go on with, after the longest order that was found. */
-  | { readonly linearizable: false; readonly stuckAt: readonly Operation[] };
+  | { readonly linearizable: false; readonly stuckAt: readonly Operation[] }
+  /** The search was longer than allowed. */
+  | { readonly linearizable: undefined };
 
 /**
  * Whether the history of one object could have happened on a single copy of it, one operation at a time, each between its call
- * and its return. The search of Wing and Gong with Lowe's cache of (what has taken effect, state): exponential in the number of
- * operations that overlap at worst, linear in practice because values are unique. An operation whose outcome is unknown may take effect at
- * any time after its call.
+ * and its return. Porcupine's algorithm: the search of Wing and Gong with Lowe's cache of (what has taken effect, state). At worst it is
+ * exponential in the number of operations that overlap; with unique values it is linear in practice. An operation whose outcome is
+ * unknown may take effect at any time after its call. Gives up after `maxSteps` operations were tried.
  */
-export function checkLinearizable(history: readonly Operation[], initial?: string): Verdict {
+export function checkLinearizable(operations: readonly Operation[], initial?: string, maxSteps = 5_000_000): Verdict {
+  const history = operations.toSorted((one, other) => one.calledAt - other.calledAt);
   const head = eventsOf(history);
-  const effective = new Set<number>();
+  const effective = new EffectiveSet();
+  let steps = 0;
   const seen = new Set<string>();
   const taken: Taken[] = [];
   const open = history.map(({ outcome }) => outcome.kind === 'unknown');
@@ -75,12 +85,13 @@ export function checkLinearizable(history: readonly Operation[], initial?: strin
   };
   const giveBack = ({ event, state: before }: Taken): void => {
     state = before;
-    effective.delete(event.operation);
+    effective.removeLast();
     if (open[event.operation] !== true) required++;
     unlift(event);
   };
   let event = head.next;
   while (required > 0) {
+    if (++steps > maxSteps) return { linearizable: undefined };
     if (event?.kind === 'call') {
       const result = step(state, history[event.operation] as Operation);
       const changes = result !== 'impossible' && result.next !== state;
@@ -88,7 +99,7 @@ export function checkLinearizable(history: readonly Operation[], initial?: strin
         // What fits and changes nothing can always go first: whatever order there is, there is one with it here.
         take(event, state, 'forced');
         event = head.next;
-      } else if (changes && isNew(seen, effective, event.operation, result.next)) {
+      } else if (changes && isNew(seen, effective.keyWith(event.operation), result.next)) {
         take(event, result.next, 'free');
         event = head.next;
       } else event = event.next;
@@ -116,11 +127,48 @@ interface Taken {
 }
 
 /** Whether this set of operations has not led to this state before. */
-function isNew(seen: Set<string>, effective: ReadonlySet<number>, added: number, state: State): boolean {
-  const key = `${[...effective, added].toSorted((one, other) => one - other).join(',')}|${state ?? '\u0000'}`;
+function isNew(seen: Set<string>, operations: string, state: State): boolean {
+  const key = `${operations}|${state ?? '\u0000'}`;
   if (seen.has(key)) return false;
   seen.add(key);
   return true;
+}
+
+/** A set of operations, added and removed like a stack. Almost all up to the newest are in it, so it is described by those that are not. */
+class EffectiveSet {
+  #highest = -1;
+  /** Operations below the highest that are not in the set. */
+  readonly #holes = new Set<number>();
+  readonly #added: { readonly operation: number; readonly highestBefore: number }[] = [];
+
+  add(operation: number): void {
+    this.#added.push({ operation, highestBefore: this.#highest });
+    if (operation < this.#highest) {
+      this.#holes.delete(operation);
+      return;
+    }
+    for (let hole = this.#highest + 1; hole < operation; hole++) this.#holes.add(hole);
+    this.#highest = operation;
+  }
+
+  removeLast(): void {
+    const last = this.#added.pop();
+    if (last === undefined) return;
+    if (last.operation < this.#highest) {
+      this.#holes.add(last.operation);
+      return;
+    }
+    for (let hole = last.highestBefore + 1; hole < last.operation; hole++) this.#holes.delete(hole);
+    this.#highest = last.highestBefore;
+  }
+
+  /** Names the set with this operation in it. */
+  keyWith(operation: number): string {
+    this.add(operation);
+    const key = `${this.#highest};${[...this.#holes].toSorted((one, other) => one - other).join(',')}`;
+    this.removeLast();
+    return key;
+  }
 }
 
 const returns = new WeakMap<Event, Event>();

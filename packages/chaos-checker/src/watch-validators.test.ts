@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Change, VALIDATORS, type WatchRecording } from './watch-validators.ts';
+import { ChangeLog, type ResourceChange, VALIDATORS, type WatchRecording } from './watch-validators.ts';
 
-const CHANGES: readonly Change[] = [
+const CHANGES: readonly ResourceChange[] = [
   { type: 'put', key: 'n/a', version: 2560 },
   { type: 'put', key: 'n/b', version: 2561 },
   { type: 'put', key: 'n/a', version: 2816 },
@@ -35,7 +35,7 @@ const BROKEN: readonly [string, readonly WatchRecording['items'][number][], read
 function broken(items: WatchRecording['items'], from = 2559): readonly string[] {
   const recording = { client: 0, from, items };
   return Object.entries(VALIDATORS).flatMap(([name, validate]) =>
-    validate(recording, CHANGES).length > 0 ? [name] : [],
+    validate(recording, new ChangeLog(CHANGES)).length > 0 ? [name] : [],
   );
 }
 

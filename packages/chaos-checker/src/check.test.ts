@@ -1,0 +1,102 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { check } from './check.ts';
+import { type EditableRun, readRecordedRun, writeRun } from './testing/editable-run.ts';
+import { MUTATIONS } from './testing/mutations.ts';
+
+let recorded: string;
+
+beforeAll(async () => {
+  recorded = JSON.stringify(await readRecordedRun(), (_, value: unknown) =>
+    value instanceof Map ? { map: [...value] } : value,
+  );
+});
+
+/** A copy that a test may change. */
+function copy(): EditableRun {
+  return JSON.parse(recorded, (_, value: unknown) => {
+    const map = (value as { map?: [string, unknown][] } | null)?.map;
+    return Array.isArray(map) ? new Map(map) : value;
+  }) as EditableRun;
+}
+
+describe('check', () => {
+  it('finds nothing in the recorded run, and says what it could not check', async () => {
+    await using written = await writeRun(copy());
+    const verdict = await check(written.folder);
+    expect(
+      verdict.invariants.flatMap(({ invariant, violations }) => violations.map(({ what }) => `${invariant} ${what}`)),
+    ).toEqual([]);
+    expect(verdict).toMatchObject({ outcome: 'ok', problems: [] });
+    expect(verdict.invariants.map(({ invariant }) => invariant)).toEqual(
+      Array.from({ length: 35 }, (_, i) => `I${i + 1}`),
+    );
+    // Nothing counts as passed that had no case.
+    const idle = verdict.invariants.filter(({ checked }) => checked === 0);
+    expect(idle.map(({ invariant, notChecked }) => `${invariant}: ${notChecked}`)).toEqual([
+      'I34: the run has no responses of Services',
+    ]);
+  });
+
+  it.each(MUTATIONS)('$invariant finds: $what', async ({ invariant, mutate }) => {
+    const run = copy();
+    const more = mutate(run);
+    await using written = await writeRun(run, more ?? {});
+    const verdict = await check(written.folder);
+    const own = verdict.invariants.find((one) => one.invariant === invariant);
+    expect(own?.violations.map(({ what }) => what)).not.toEqual([]);
+    for (const { evidence } of own?.violations ?? [])
+      for (const line of evidence) expect(line).toMatch(/^[\w/.-]+:\d+$/);
+    expect(verdict.outcome).toBe('violations');
+  });
+
+  it('does not pass a run whose history lost an event', async () => {
+    const run = copy();
+    run.history.splice(100, 1);
+    await using written = await writeRun(run);
+    const verdict = await check(written.folder);
+    expect(verdict.outcome).toBe('unusable');
+    expect(verdict.problems[0]).toMatch(/^etcd\/etcd-0\.jsonl:101: revision \d+ follows \d+: events are missing$/);
+    expect(verdict.invariants.find(({ invariant }) => invariant === 'I2')?.notChecked).toBe(verdict.problems[0]);
+  });
+
+  it('finds an event that is lost within a revision, by the version of its key', async () => {
+    const run = copy();
+    const update = run.history.find(
+      ({ events }) =>
+        events.length > 1 && events.some((one) => one.type === 'put' && one.key.startsWith('/gantry/commit')),
+    );
+    update?.events.splice(
+      update.events.findIndex(({ key }) => key.startsWith('/gantry/commit')),
+      1,
+    );
+    await using written = await writeRun(run);
+    const verdict = await check(written.folder);
+    expect(verdict.problems[0]).toMatch(/version \d+ of \/gantry\/commit\/\S+ follows \d+: events are missing$/);
+  });
+
+  it('says which artefacts a run lacks', async () => {
+    const run = copy();
+    run.engine.length = 0;
+    run.clients.clear();
+    await using written = await writeRun(run, { 'engine/local.jsonl': [] });
+    await rm(path.join(written.folder, 'engine'), { recursive: true });
+    const verdict = await check(written.folder);
+    const reason = (id: string) => verdict.invariants.find(({ invariant }) => invariant === id)?.notChecked;
+    expect(reason('I8')).toBe('the run has no artefacts in engine, only in etcd, metrics, faults');
+    expect(reason('I25')).toBe('the run has no artefacts in clients, only in etcd, metrics, faults');
+  });
+
+  it('rejects a run without the history that run.json names', async () => {
+    const run = copy();
+    await using written = await writeRun(run);
+    await rm(path.join(written.folder, 'etcd/etcd-0.jsonl'));
+    await expect(check(written.folder)).rejects.toThrow('etcd/etcd-0.jsonl is missing: run.json names the member');
+  });
+
+  it('has a mutation for each invariant', () => {
+    const all = Array.from({ length: 35 }, (_, i) => `I${i + 1}`);
+    expect(new Set(MUTATIONS.map(({ invariant }) => invariant))).toEqual(new Set(all));
+  });
+});

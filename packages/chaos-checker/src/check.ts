@@ -1,0 +1,47 @@
+import { World } from './history/world.ts';
+import { INVARIANTS } from './invariants/all.ts';
+import type { Observer } from './invariants/invariant.ts';
+import { namesIn, readLines, readRun } from './read-artifacts.ts';
+import { UNDISTURBED_KEYS, type Run } from './artifacts.ts';
+import { type Parts, partsOf, replay } from './replay.ts';
+import { Findings, type Verdict } from './verdict.ts';
+
+/**
+ * Checks I1 to I35 on the artefacts of a run, in time linear in their size. Memory holds the live objects, and some numbers for each
+ * change and each client's operation. `more` sees the same lines. Throws an ArtifactError for artefacts that cannot be read.
+ */
+export async function check(folder: string, more: (world: World) => readonly Observer[] = () => []): Promise<Verdict> {
+  const run = await readRun(folder);
+  const parts = await partsOf(folder, run);
+  const world = new World(run);
+  world.undisturbed = await readUndisturbed(folder, run);
+  const checks = INVARIANTS.map((invariant) => {
+    const findings = new Findings();
+    const missing = invariant.needs.find((part) => parts[part].length === 0);
+    return { invariant, findings, missing, observer: invariant.observe(world, findings) };
+  });
+  const active = checks.flatMap(({ missing, observer }) => (missing === undefined ? [observer] : []));
+  await replay(folder, run, parts, world, [...active, ...more(world)]);
+  const invariants = checks.map(({ invariant: { id, title, unit, needs }, findings, missing }) => {
+    const broken = needs.includes('etcd') ? world.problems[0] : undefined;
+    return findings.verdict(id, title, unit, missing === undefined ? broken : absence(missing, parts));
+  });
+  const violated = invariants.some(({ violationCount }) => violationCount > 0);
+  const outcome = violated ? 'violations' : world.problems.length > 0 ? 'unusable' : 'ok';
+  return { outcome, problems: world.problems, invariants };
+}
+
+function absence(part: keyof Parts, parts: Parts): string {
+  const present = Object.keys(parts).filter((name) => parts[name as keyof Parts].length > 0);
+  return `the run has no artefacts in ${part}, only in ${present.join(', ')}`;
+}
+
+/** The end of the same workload without faults; undefined if the run has none. */
+async function readUndisturbed(folder: string, run: Run): Promise<World | undefined> {
+  if (!(await namesIn(folder, '.')).includes('undisturbed')) return undefined;
+  const world = new World(run);
+  for await (const [{ keys }, source] of readLines(folder, 'undisturbed.jsonl', UNDISTURBED_KEYS)) {
+    for (const kv of keys) world.applyInitial(kv.key, { ...kv, type: 'put' }, source);
+  }
+  return world;
+}

@@ -1,0 +1,61 @@
+import type { ApiObject } from '../history/api-objects.ts';
+import type { Source } from '../read-artifacts.ts';
+import { boundsOf, type Invariant } from './invariant.ts';
+import { podOf } from './pod-containers.ts';
+
+/**
+ * I3 (kubelet's sources of pods). Agents take no commands of leaders: they read pods, whose bindings are fenced (I2). So what an agent
+ * executes is checked: it creates and starts containers only for a pod that a committed write bound to its node, and none later than
+ * the bound for convergence after the pod's removal. Containers of static pods are left out. From the engine's events and etcd.
+ */
+export const agentsObey: Invariant = {
+  id: 'I3',
+  title: 'An agent starts only containers of pods that are bound to its node',
+  unit: 'starts of containers',
+  needs: ['etcd', 'engine'],
+  observe(world, findings) {
+    const { convergeMs } = boundsOf(world);
+    const nodes = new Map<string, string>();
+    const removed = new Map<string, number>();
+    const statics = new Set<string>();
+    const learn = (pod: ApiObject | undefined) => {
+      const { uid = '', annotations } = pod?.metadata ?? {};
+      const hash = annotations?.['kubernetes.io/config.hash'];
+      if (hash !== undefined) statics.add(hash);
+      if (pod?.spec?.nodeName !== undefined) nodes.set(uid, pod.spec.nodeName);
+    };
+    const pending: { what: string; uid: string; node: string; atMs: number; source: Source }[] = [];
+    return {
+      begin() {
+        for (const { object } of world.list('pods')) learn(object);
+      },
+      change({ resource, before, after, atMs }) {
+        if (resource !== 'pods') return;
+        learn(after?.object ?? before?.object);
+        if (after === undefined) removed.set(before?.object?.metadata?.uid ?? '', atMs);
+      },
+      container({ before, after, atMs, source, action }) {
+        const pod = podOf(world, after);
+        if (after?.running !== true || before?.running === true || pod === undefined || action === 'snapshot') return;
+        if (statics.has(pod.uid)) return;
+        findings.checked();
+        const node = nodes.get(pod.uid);
+        const since = removed.get(pod.uid);
+        const what = `${pod.node} starts ${after.name} of ${pod.namespace}/${pod.name}`;
+        if (node === undefined) pending.push({ what, uid: pod.uid, node: pod.node, atMs, source });
+        else if (node !== pod.node) findings.violation(atMs, `${what}, which is bound to ${node}`, source);
+        else if (since !== undefined && atMs - since > convergeMs && world.calmMs() > convergeMs) {
+          findings.violation(atMs, `${what}, which was removed ${atMs - since} ms before`, source);
+        }
+      },
+      finish() {
+        // A member's watch may deliver the binding after the engine reports the start.
+        for (const { what, uid, node, atMs, source } of pending) {
+          const bound = nodes.get(uid);
+          if (statics.has(uid) || bound === node) continue;
+          findings.violation(atMs, `${what}, which is bound to ${bound ?? 'no node'}`, source);
+        }
+      },
+    };
+  },
+};

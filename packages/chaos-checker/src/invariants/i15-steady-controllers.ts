@@ -1,0 +1,79 @@
+import { type ApiObject, controllerOf, isActive } from '../history/api-objects.ts';
+import type { ObjectVersion } from '../history/world.ts';
+import { boundsOf, type Invariant } from './invariant.ts';
+import { Recent } from './recent.ts';
+
+const SETS = new Set(['apps/replicasets', 'apps/statefulsets']);
+
+/**
+ * I15 (Kubernetes' DaemonRestart test; expectations of the ReplicaSet controller). In steady state, and above all when another
+ * controller-manager takes over, replicas are neither created nor deleted: no controller creates a pod of a ReplicaSet or StatefulSet
+ * that has its replicas, nor deletes one of a set that has no more than them. Excepted are deletions during a StatefulSet's update, from
+ * a node that is tainted or gone, and of sets that are being deleted. From etcd's history.
+ */
+export const steadyControllers: Invariant = {
+  id: 'I15',
+  title: 'Controllers replace no replica of a complete set',
+  unit: 'creations and deletions of replicas by controllers',
+  needs: ['etcd'],
+  observe(world, findings) {
+    const { staleMs } = boundsOf(world);
+    const wanted = new Map<string, Recent<number>>();
+    const replicasOf = (set: ObjectVersion, atMs: number): readonly number[] => {
+      const recent = wanted.get(set.key);
+      return recent === undefined ? [replicas(set)] : recent.at(atMs);
+    };
+    const excused = (set: ObjectVersion, pod: ApiObject): boolean => {
+      const { metadata, status } = set.object ?? {};
+      if (metadata?.deletionTimestamp !== undefined || status?.currentRevision !== status?.updateRevision) return true;
+      const node = world.get('nodes', '', pod.spec?.nodeName ?? '')?.object;
+      return (
+        node === undefined || (node.spec?.taints?.length ?? 0) > 0 || node.metadata?.deletionTimestamp !== undefined
+      );
+    };
+    return {
+      change({ resource, key, before, after, fence, atMs, source }) {
+        if (SETS.has(resource) && after !== undefined) {
+          const recent = wanted.get(key) ?? new Recent<number>(staleMs);
+          if (before !== undefined && !wanted.has(key)) recent.add(0, replicas(before));
+          recent.add(atMs, replicas(after));
+          wanted.set(key, recent);
+        }
+        const pod = after?.object;
+        if (resource !== 'pods' || fence === undefined || pod === undefined) return;
+        const set = world.byUid.get(controllerOf(pod)?.uid ?? '');
+        if (set === undefined || !SETS.has(set.resource)) return;
+        const others = world
+          .dependentsOf(set.object?.metadata?.uid, 'pods')
+          .filter((one) => one.key !== key && isActive(one.object)).length;
+        if (before === undefined) {
+          findings.checked();
+          const most = Math.max(...replicasOf(set, atMs));
+          if (others >= most)
+            findings.violation(
+              atMs,
+              `${key} was created for ${set.key}, which had ${others} of ${most} pods`,
+              set.source,
+              source,
+            );
+          return;
+        }
+        if (!isActive(before.object) || pod.metadata?.deletionTimestamp === undefined || excused(set, pod)) return;
+        findings.checked();
+        const least = Math.min(...replicasOf(set, atMs));
+        if (others >= least) return;
+        findings.violation(
+          atMs,
+          `${key} was deleted, which leaves ${others} of ${least} pods of ${set.key}`,
+          set.source,
+          before.source,
+          source,
+        );
+      },
+    };
+  },
+};
+
+function replicas({ object }: ObjectVersion): number {
+  return object?.spec?.replicas ?? 1;
+}

@@ -1,0 +1,108 @@
+import { type ApiObject, controllerOf, hasCondition } from '../history/api-objects.ts';
+import type { ObjectVersion } from '../history/world.ts';
+import type { Source } from '../read-artifacts.ts';
+import type { Invariant } from './invariant.ts';
+
+const INDEX = 'batch.kubernetes.io/job-completion-index';
+const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
+
+/**
+ * I16 (Kubernetes: Job tracking with finalizers, CronJob). `status.succeeded` of a Job counts each succeeded pod at most once, never
+ * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created for an
+ * index that has completed. A CronJob creates one Job for each scheduled time. Marks of clients show no index that ran again after its
+ * pod had succeeded. From etcd's history and the clients' marks.
+ */
+export const jobsCountOnce: Invariant = {
+  id: 'I16',
+  title: 'Jobs count each pod once, CronJobs fire each time once',
+  unit: 'Jobs, counts and creations of their pods',
+  needs: ['etcd'],
+  observe(world, findings) {
+    const succeeded = new Map<string, Set<string>>();
+    const fired = new Map<string, { uid: string; source: Source }>();
+    const learnPod = (pod: ApiObject | undefined) => {
+      const job = controllerOf(pod);
+      if (job?.kind !== 'Job' || job.uid === undefined || pod?.status?.phase !== 'Succeeded') return;
+      const uids = succeeded.get(job.uid) ?? new Set();
+      succeeded.set(job.uid, uids.add(pod.metadata?.uid ?? ''));
+    };
+    const judgePod = (key: string, pod: ApiObject, atMs: number, source: Source) => {
+      const job = world.byUid.get(controllerOf(pod)?.uid ?? '');
+      const index = pod.metadata?.annotations?.[INDEX];
+      if (job?.resource !== 'batch/jobs' || index === undefined) return;
+      findings.checked();
+      const done = job.object?.status?.completedIndexes ?? '';
+      if (contains(done, Number(index)))
+        findings.violation(atMs, `${key} was created for index ${index}, which is complete`, job.source, source);
+    };
+    const judgeJob = (before: ObjectVersion | undefined, after: ObjectVersion) => {
+      const job = after.object;
+      const counted = job?.status?.succeeded ?? 0;
+      const old = before?.object?.status?.succeeded ?? 0;
+      const uids = succeeded.get(job?.metadata?.uid ?? '')?.size ?? 0;
+      // Of a Job that is older than the run, pods may have succeeded before.
+      if (counted === old || !born.has(job?.metadata?.uid ?? '')) return;
+      findings.checked();
+      const { completions, parallelism = 1 } = job?.spec ?? {};
+      const report = (what: string) =>
+        findings.violation(after.atMs, `${after.key}: ${what}`, before?.source, after.source);
+      if (counted < old) report(`succeeded falls from ${old} to ${counted}`);
+      if (counted > uids) report(`succeeded is ${counted}, but ${uids} pods have succeeded`);
+      if (completions !== undefined && uids > completions + parallelism)
+        report(`${uids} pods succeeded for ${completions} completions`);
+      if (hasCondition(job, 'Complete') && counted < uids && uids <= (completions ?? 0))
+        report(`complete with ${counted} of ${uids} succeeded pods`);
+    };
+    const born = new Set<string>();
+    const judgeFiring = (job: ObjectVersion) => {
+      const cron = controllerOf(job.object);
+      const time = job.object?.metadata?.annotations?.[SCHEDULED];
+      const uid = job.object?.metadata?.uid ?? '';
+      if (cron?.kind !== 'CronJob' || time === undefined) return;
+      findings.checked();
+      const before = fired.get(`${cron.uid} ${time}`);
+      if (before !== undefined && before.uid !== uid) {
+        findings.violation(job.atMs, `${cron.name} fired ${time} twice`, before.source, job.source);
+      }
+      fired.set(`${cron.uid} ${time}`, { uid, source: job.source });
+    };
+    return {
+      change({ resource, key, before, after, atMs, source }) {
+        if (resource === 'pods') {
+          learnPod(after?.object);
+          if (before === undefined && after !== undefined) judgePod(key, after.object ?? {}, atMs, source);
+        }
+        if (resource !== 'batch/jobs' || after === undefined) return;
+        if (before === undefined) {
+          born.add(after.object?.metadata?.uid ?? '');
+          judgeFiring(after);
+        }
+        judgeJob(before, after);
+      },
+      client(line, source) {
+        if (!('observe' in line) || line.observe !== 'job-done') return;
+        const [mark = '', uid = ''] = line.value.split('@');
+        const id = `${line.key}#${mark}`;
+        const first = fired.get(id);
+        findings.checked();
+        if (first === undefined) fired.set(id, { uid, source });
+        else if (first.uid !== uid && [...succeeded.values()].some((uids) => uids.has(first.uid))) {
+          findings.violation(
+            line.atMs,
+            `${line.key}: ${mark} was done again after its pod had succeeded`,
+            first.source,
+            source,
+          );
+        }
+      },
+    };
+  },
+};
+
+/** Whether `1,3-5` contains an index. */
+function contains(indexes: string, index: number): boolean {
+  return indexes.split(',').some((range) => {
+    const [first = '', last = first] = range.split('-');
+    return first !== '' && Number(first) <= index && index <= Number(last);
+  });
+}

@@ -1,0 +1,54 @@
+import { type ApiObject, hasCondition } from '../history/api-objects.ts';
+import type { Source } from '../read-artifacts.ts';
+import { boundsOf, type Invariant } from './invariant.ts';
+
+/**
+ * I34 (Kubernetes: EndpointSlices). No request to a Service is answered by a pod that has not been ready, or whose node has been lost, for
+ * longer than the bound. Time while faults act does not count. Services that publish unready addresses are left out. From the clients'
+ * records, by the uid of the pod that answered, and etcd's history.
+ */
+export const noDeadEndpoints: Invariant = {
+  id: 'I34',
+  title: 'No request reaches a pod that is long not ready',
+  unit: 'responses of Services',
+  needs: ['etcd', 'clients'],
+  observe(world, findings) {
+    const { endpointMs } = boundsOf(world);
+    /** Since when a pod, by uid, has not been ready, or a node, by name. */
+    const unready = new Map<string, { sinceMs: number; source: Source }>();
+    const learn = (id: string, ready: boolean, atMs: number, source: Source) => {
+      if (ready) unready.delete(id);
+      else if (!unready.has(id)) unready.set(id, { sinceMs: atMs, source });
+    };
+    const homes = new Map<string, string>();
+    const learnPod = (pod: ApiObject | undefined, exists: boolean, atMs: number, source: Source) => {
+      const uid = pod?.metadata?.uid ?? '';
+      learn(uid, exists && hasCondition(pod, 'Ready') && pod?.metadata?.deletionTimestamp === undefined, atMs, source);
+      if (pod?.spec?.nodeName !== undefined) homes.set(uid, pod.spec.nodeName);
+    };
+    return {
+      begin() {
+        for (const { object, source } of world.list('pods')) learnPod(object, true, 0, source);
+        for (const { object, name, source } of world.list('nodes'))
+          learn(name, hasCondition(object, 'Ready'), 0, source);
+      },
+      change({ resource, name, before, after, atMs, source }) {
+        if (resource === 'pods') learnPod((after ?? before)?.object, after !== undefined, atMs, source);
+        if (resource === 'nodes') learn(name, hasCondition(after?.object, 'Ready'), atMs, source);
+      },
+      client(line, source) {
+        if (!('observe' in line) || line.observe !== 'served') return;
+        const [namespace = '', name = ''] = line.key.split('/');
+        const service = world.get('services', namespace, name)?.object;
+        if (service?.spec?.publishNotReadyAddresses === true) return;
+        findings.checked();
+        for (const id of [line.value, homes.get(line.value) ?? '']) {
+          const since = unready.get(id);
+          if (since === undefined || Math.min(line.atMs - since.sinceMs, world.calmMs()) <= endpointMs) continue;
+          const what = `${line.key} was answered by ${line.value}, though ${id} has not been ready for ${line.atMs - since.sinceMs} ms`;
+          findings.violation(line.atMs, what, since.source, source);
+        }
+      },
+    };
+  },
+};

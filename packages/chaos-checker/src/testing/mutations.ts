@@ -1,0 +1,380 @@
+import type { ClientLine, ClientWatch } from '../artifacts.ts';
+import { boundPods, type Mutation, mutation } from './mutation.ts';
+import { CONTROLLER_MUTATIONS } from './mutations-of-controllers.ts';
+import {
+  addObject,
+  edit,
+  type EditableRun,
+  found,
+  type ObjectPut,
+  putsOf,
+  requestsOf,
+  revisionAt,
+  startsOf,
+  watchFile,
+} from './editable-run.ts';
+
+const SCHEDULER = '/gantry/elections/kube-scheduler';
+
+/** The new term of the scheduler after its leader was killed. */
+function newTerm(run: EditableRun) {
+  const revision = found(
+    run.history.find(({ events }) =>
+      events.some((event) => event.type === 'put' && event.key === SCHEDULER && event.version === 1),
+    ),
+    'new term of the scheduler',
+  );
+  const event = found(
+    revision.events.find(({ key }) => key === SCHEDULER),
+    'election',
+  );
+  if (event.type !== 'put') throw new TypeError('the election is a deletion');
+  return { revision, event };
+}
+
+const calmMs = ({ run }: EditableRun) => (run.quietFromMs ?? 0) + 1000;
+
+const LEADERS: readonly Mutation[] = [
+  mutation('I1', 'an election with an older epoch', (run) => {
+    Object.assign(newTerm(run).event, { createRevision: 3 });
+  }),
+  mutation('I1', 'a leader that takes over without a new epoch', (run) => {
+    const { revision, event } = newTerm(run);
+    revision.events.push({ ...event, version: 2, value: Buffer.from('other').toString('base64') });
+  }),
+  mutation('I2', 'a write of the epoch before', (run) => {
+    const { revision } = newTerm(run);
+    const late = putsOf(run, 'pods/').find(
+      ({ header, event }) => header.electionKey === SCHEDULER && event.modRevision > revision.revision,
+    );
+    edit([found(late, 'write of the new scheduler')], () => undefined, { epoch: 10 });
+  }),
+  mutation('I2', 'a write of another incarnation', (run) => {
+    edit(
+      putsOf(run, 'pods/')
+        .filter(({ header }) => header.electionKey === SCHEDULER)
+        .slice(0, 1),
+      () => undefined,
+      { incarnation: 'restored' },
+    );
+  }),
+  mutation('I3', 'a container on a node that its pod is not bound to', (run) => {
+    const start = found(startsOf(run, 'web')[0], 'start of web');
+    run.engine.push({ ...start, id: 'other', labels: { ...start.labels, 'gantry.node': 'vm-9' } });
+  }),
+  mutation('I4', 'a former leader that believes it leads', (run) => {
+    const lines = found(run.metrics.get('scheduler.jsonl'), 'metrics');
+    const late = found(
+      lines.findLast(({ value, atMs, sentMs }) => value === 1 && atMs - sentMs < 400),
+      'sample of a leader',
+    );
+    Object.assign(late, { instance: 'another' });
+  }),
+  mutation('I4', "two leaders of a user's election at once", (run) => {
+    const leads = (atMs: number, value: string): ClientLine => ({
+      atMs,
+      observe: 'leads',
+      key: 'chaos/elector',
+      value,
+    });
+    run.clients.set('electors-0.jsonl', [leads(1000, 'one'), leads(2000, 'two')]);
+  }),
+  mutation('I5', 'a binding to a node that was cordoned before the election', (run) => {
+    cordonEarly(run);
+  }),
+  mutation('I6', 'an election that takes a minute', (run) => {
+    const { revision } = newTerm(run);
+    const later = run.history.filter((one) => one.revision >= revision.revision);
+    for (const one of later) one.atMs += 60_000;
+    run.run = { ...run.run, endedAtMs: run.run.endedAtMs + 60_000 };
+  }),
+];
+
+/** Cordons all nodes, from before the run. */
+function cordonEarly(run: EditableRun): void {
+  for (const revision of [
+    {
+      atMs: 0,
+      revision: run.initial.revision,
+      events: run.initial.keys.map((kv) => ({ ...kv, type: 'put' as const })),
+    },
+  ]) {
+    const initial = { ...run, history: [revision] };
+    const nodes = putsOf(initial, 'nodes/');
+    cordon(nodes);
+    for (const { event } of nodes)
+      Object.assign(
+        found(
+          run.initial.keys.find(({ key }) => key === event.key),
+          'node',
+        ),
+        { value: event.value },
+      );
+  }
+  cordon(putsOf(run, 'nodes/'));
+}
+
+function cordon(nodes: readonly ObjectPut[]): void {
+  edit(nodes, (node) => {
+    node.spec = { ...node.spec, unschedulable: true };
+  });
+}
+
+const PODS: readonly Mutation[] = [
+  mutation('I7', 'a pod that moves to another node', (run) => {
+    const [first, ...later] = boundPods(run, 'chaos/web');
+    const same = later.filter(({ event }) => event.key === first?.event.key);
+    edit(same, (pod) => {
+      pod.spec = { ...pod.spec, nodeName: 'vm-9' };
+    });
+  }),
+  mutation('I8', 'a container that is doubled on another node', (run) => {
+    const start = found(startsOf(run, 'web')[0], 'start of web');
+    run.engine.push({
+      ...start,
+      id: 'double',
+      atMs: start.atMs + 1,
+      labels: { ...start.labels, 'gantry.node': 'vm-9' },
+    });
+  }),
+  mutation('I9', 'a second pod of an ordinal that runs while the first one does', (run) => {
+    const start = found(startsOf(run, 'db-0')[0], 'start of db-0');
+    run.engine.push({
+      ...start,
+      id: 'double',
+      atMs: start.atMs + 1,
+      labels: { ...start.labels, 'io.kubernetes.pod.uid': 'other' },
+    });
+  }),
+  mutation('I10', 'a container without a pod', (run) => {
+    const start = found(startsOf(run, 'web')[0], 'start of web');
+    const last = run.engine.findLastIndex((line) => 'snapshot' in line);
+    run.engine.splice(last, 1);
+    run.engine.push({
+      ...start,
+      id: 'orphan',
+      atMs: calmMs(run),
+      labels: { ...start.labels, 'io.kubernetes.pod.uid': 'gone' },
+    });
+  }),
+  mutation('I10', 'a pod that is reported as running without its container', (run) => {
+    const pod = found(boundPods(run, 'chaos/db-0').at(-1), 'db-0').object;
+    const id = pod.status?.containerStatuses?.[0]?.containerID?.split('://')[1];
+    const start = found(
+      startsOf(run, 'db-0').find((one) => one.id === id),
+      'container of db-0',
+    );
+    const last = run.engine.findLastIndex((line) => 'snapshot' in line);
+    run.engine.splice(last, 1);
+    run.engine.push({ ...start, action: 'die', atMs: calmMs(run) });
+  }),
+  mutation('I11', 'a running pod that is pending again', (run) => {
+    const running = boundPods(run, 'chaos/web').filter(({ object }) => object.status?.phase === 'Running');
+    const again = running.find(({ event }, index) =>
+      running.slice(0, index).some((one) => one.event.key === event.key),
+    );
+    edit([found(again, 'second report of a running pod')], (pod) => {
+      pod.status = { ...pod.status, phase: 'Pending' };
+    });
+  }),
+  mutation('I11', 'a deletion that is taken back', (run) => {
+    const leaving = putsOf(run, 'pods/chaos/web').filter(
+      ({ object }) => object.metadata?.deletionTimestamp !== undefined,
+    );
+    const first = found(leaving[0], 'deletion of a pod').event.key;
+    edit(leaving.filter(({ event }) => event.key === first).slice(-1), (pod) => {
+      delete pod.metadata?.deletionTimestamp;
+    });
+  }),
+  mutation('I12', 'a container that ends while its agent is restarted', (run) => {
+    const fault = found(
+      run.faults.find(({ target, phase }) => /agent/.test(target) && phase === 'start'),
+      'fault of an agent',
+    );
+    const start = found(
+      startsOf(run, '').find(({ labels, id, atMs }) => {
+        const lives = !run.engine.some((line) => 'action' in line && line.id === id && line.action === 'die');
+        return labels['gantry.node'] === 'vm-1' && atMs < fault.atMs && lives;
+      }),
+      'container of the agent',
+    );
+    run.engine.push({ ...start, action: 'die', atMs: fault.atMs + 1 });
+  }),
+  mutation('I13', 'a controller that removes a running pod', (run) => {
+    const pods = boundPods(run, 'chaos/web');
+    edit(pods, (pod) => {
+      pod.status = { ...pod.status, phase: 'Running' };
+    });
+    const keys = new Set(pods.map(({ event }) => event.key));
+    const removal = found(
+      run.history.find(({ events }) => events.some(({ type, key }) => type === 'delete' && keys.has(key))),
+      'removal of a pod',
+    );
+    const key = found(
+      removal.events.find((event) => event.type === 'delete' && keys.has(event.key)),
+      'deletion',
+    ).key;
+    const epoch = found(
+      putsOf(run, 'apps/replicasets/').findLast(({ at }) => at.revision < removal.revision),
+      'ReplicaSet',
+    ).header;
+    const value = Buffer.from(JSON.stringify({ electionKey: epoch.electionKey, epoch: epoch.epoch })).toString(
+      'base64',
+    );
+    const place = { createRevision: removal.revision, modRevision: removal.revision, version: 1 };
+    removal.events.push({ type: 'put', key: `/gantry/deleted${key}`, value, ...place });
+  }),
+];
+
+const CLIENTS: readonly Mutation[] = [
+  mutation('I25', 'a stale read', (run) => {
+    const writes = requestsOf(run).filter(
+      ({ phase, value, verb }) => phase === 'ok' && value !== undefined && verb !== 'get',
+    );
+    const read = found(
+      requestsOf(run).findLast(({ phase, verb, value }) => phase === 'ok' && verb === 'get' && value !== undefined),
+      'read',
+    );
+    read.value = found(
+      writes.find(({ key }) => key === read.key),
+      'write',
+    ).value;
+  }),
+  mutation('I26', 'two events of a watch in the wrong order', (run) => {
+    const items = watchFile(run);
+    const at = twoEvents(items);
+    [items[at], items[at + 1]] = [found(items[at + 1], 'event'), found(items[at], 'event')];
+  }),
+  mutation('I27', 'an event that comes twice', (run) => {
+    const items = watchFile(run);
+    const at = twoEvents(items);
+    items.splice(at, 0, found(items[at], 'event'));
+  }),
+  mutation('I27', 'a change that is reported as a creation', (run) => {
+    Object.assign(
+      found(
+        watchFile(run).find(({ type }) => type === 'MODIFIED'),
+        'change',
+      ),
+      { type: 'ADDED' },
+    );
+  }),
+  mutation('I28', 'a bookmark within a revision', (run) => {
+    const items = watchFile(run);
+    const at = twoEvents(items);
+    const event = found(items[at], 'event');
+    items.splice(
+      at + 1,
+      0,
+      { ...event, type: 'BOOKMARK' },
+      { ...event, resourceVersion: String(Number(event.resourceVersion) + 1) },
+    );
+  }),
+  mutation('I29', 'an event that is not delivered', (run) => {
+    const items = watchFile(run);
+    items.splice(
+      items.findIndex(
+        ({ type }, index) => type === 'MODIFIED' && isEvent(items[index - 1]) && isEvent(items[index + 1]),
+      ),
+      1,
+    );
+  }),
+  mutation('I30', 'a watch that begins late', (run) => {
+    const items = watchFile(run);
+    items.splice(
+      items.findIndex((item, index) => isEvent(item) && items[index - 1]?.type === 'OPEN' && isEvent(items[index + 1])),
+      1,
+    );
+  }),
+  mutation('I31', 'a bookmark before what it covers', (run) => {
+    const items = watchFile(run);
+    const at = twoEvents(items);
+    const { resourceVersion } = found(items[at + 1], 'event');
+    items.splice(at + 1, 0, {
+      ...found(items[at], 'event'),
+      type: 'BOOKMARK',
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    });
+  }),
+  mutation('I32', 'an update that replaces another version than it was told to', (run) => {
+    const all = requestsOf(run);
+    const guarded = all.filter(
+      ({ phase, verb, resourceVersion }) => phase === 'invoke' && verb === 'update' && resourceVersion !== undefined,
+    );
+    const done = guarded.filter(({ op }) => all.some((line) => line.op === op && line.phase === 'ok'));
+    found(done.at(-1), 'guarded update').resourceVersion = found(
+      done.find(({ key }) => key === done.at(-1)?.key),
+      'update',
+    ).resourceVersion;
+  }),
+  mutation('I32', 'an apply whose manager owns nothing after it', (run) => {
+    edit(putsOf(run, 'configmaps/chaos/'), (object) => {
+      if (object.metadata !== undefined) object.metadata.managedFields = [];
+    });
+  }),
+  mutation('I33', 'an acknowledged write that is not in the history', (run) => {
+    const write = requestsOf(run).findLast(({ phase, verb }) => phase === 'ok' && verb === 'update');
+    found(write, 'acknowledged update').resourceVersion = '1234567890';
+  }),
+  mutation('I33', 'an event that one member of etcd lost', (run) => {
+    run.run = { ...run.run, etcdMembers: ['etcd-0', 'etcd-1'] };
+    const lines = run.history.map(({ atMs, revision, events }) => ({ atMs, revision, events }));
+    return { 'etcd/etcd-1.jsonl': lines.filter((_, index) => index !== 100) };
+  }),
+  mutation('I33', 'a member of etcd with another value', (run) => {
+    run.run = { ...run.run, etcdMembers: ['etcd-0', 'etcd-1'] };
+    const other = run.history.map((line, index) =>
+      index === 100
+        ? { ...line, events: line.events.map((event) => ('value' in event ? { ...event, value: 'AAAA' } : event)) }
+        : line,
+    );
+    return { 'etcd/etcd-1.jsonl': other };
+  }),
+  mutation('I33', 'an acknowledged append that is lost', (run) => {
+    const appended = (atMs: number, value: string): ClientLine => ({
+      atMs,
+      observe: 'appended',
+      key: 'chaos/db-0',
+      value,
+    });
+    const file: ClientLine = { atMs: 3000, observe: 'file', key: 'chaos/db-0', value: '1,3' };
+    run.clients.set('appends-0.jsonl', [appended(1000, '1@a'), appended(2000, '2@a'), file]);
+  }),
+  mutation('I34', 'a request to a pod that is gone', (run) => {
+    const gone = found(
+      putsOf(run, 'pods/chaos/web').find(({ object }) => object.metadata?.deletionTimestamp !== undefined),
+      'deleted pod',
+    );
+    const value = found(gone.object.metadata?.uid, 'uid');
+    run.clients.set('service-0.jsonl', [{ atMs: run.run.endedAtMs - 1, observe: 'served', key: 'chaos/web', value }]);
+  }),
+  mutation('I35', 'two pods with one address', (run) => {
+    const address = found(boundPods(run, 'chaos/db-0').at(-1)?.object.status?.podIPs, 'address of db-0');
+    edit(
+      boundPods(run, 'chaos/ds-').filter(({ object }) => object.status?.podIPs !== undefined),
+      (pod) => {
+        pod.status = { ...pod.status, podIPs: address };
+      },
+    );
+  }),
+  mutation('I35', 'two Services with one address', (run) => {
+    const service = found(putsOf(run, 'services/chaos/web')[0], 'Service');
+    addObject(revisionAt(run, service.at.atMs + 1000), 'services', {
+      ...service.object,
+      metadata: { namespace: 'chaos', name: 'other', uid: 'other' },
+    });
+  }),
+];
+
+function isEvent(item: ClientWatch | undefined): boolean {
+  return item?.type === 'ADDED' || item?.type === 'MODIFIED' || item?.type === 'DELETED';
+}
+
+/** The place of an event that is followed by another one in the same watch. */
+function twoEvents(items: readonly ClientWatch[]): number {
+  return items.findIndex(
+    (item, index) => isEvent(item) && isEvent(items[index + 1]) && item.watch === items[index + 1]?.watch,
+  );
+}
+
+export const MUTATIONS: readonly Mutation[] = [...LEADERS, ...PODS, ...CONTROLLER_MUTATIONS, ...CLIENTS];
