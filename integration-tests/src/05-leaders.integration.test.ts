@@ -6,33 +6,19 @@ import { Cluster, type Container, nginxDeployment } from './harness/cluster.ts';
 import { currentRevision, electionsAt, recordHistory } from './harness/etcd-console.ts';
 import { eventually } from './harness/eventually.ts';
 import { type Component, COMPONENTS, leaderOf } from './harness/leaders.ts';
+import { API_PORTS, cut, heal } from './harness/network-cuts.ts';
 
 const cluster = new Cluster();
 
 afterEach(async () => {
   for (const { service } of COMPONENTS) {
     for (const container of await cluster.containers(service)) {
-      if (container.state === 'running') await inNetworkOf(container, ['nft', 'destroy', 'table', 'inet', 'cut']);
+      if (container.state === 'running') await heal(cluster, container);
       if (container.state === 'paused') await cluster.docker(['unpause', container.id]);
       if (container.state === 'exited') await cluster.docker(['start', container.id]);
     }
   }
 });
-
-/** Runs a command as root in the network namespace of a container. */
-async function inNetworkOf({ id }: Container, command: readonly string[]): Promise<void> {
-  const rights = ['--cap-drop', 'ALL', '--cap-add', 'NET_ADMIN', '--user', '0'];
-  const image = await cluster.serviceImage();
-  await cluster.docker(['run', '--rm', '--network', `container:${id}`, ...rights, image, ...command]);
-}
-
-/** Drops packets between a container and the API servers: those of both directions, or only the answers. */
-async function cutFromApi(container: Container, direction: 'both' | 'answers'): Promise<void> {
-  const answers = 'chain answers { type filter hook input priority 0; tcp sport { 6443, 6444 } drop; }';
-  const requests = 'chain requests { type filter hook output priority 0; tcp dport { 6443, 6444 } drop; }';
-  const chains = direction === 'both' ? [answers, requests] : [answers];
-  await inNetworkOf(container, ['nft', ['table inet cut {', ...chains, '}'].join('\n')]);
-}
 
 /** Waits until another container leads. */
 async function successorOf(leader: Container, component: Component): Promise<void> {
@@ -54,7 +40,7 @@ const FAULTS = [
   {
     name: 'a cut from all API servers',
     strike: async (leader: Container, component: Component) => {
-      await cutFromApi(leader, component.service === 'scheduler' ? 'answers' : 'both');
+      await cut(cluster, leader, API_PORTS, component.service === 'scheduler' ? 'answers' : 'both');
       await successorOf(leader, component);
     },
   },

@@ -20,6 +20,7 @@ const NOT_IN_COMPOSE = [
   'GANTRY_GRPC_PORT',
   'GANTRY_RUN_DIR',
   'GANTRY_SANDBOX_IMAGE',
+  'GANTRY_SNAPSHOT_DIR',
 ];
 
 it('Compose gives every setting to the services that read it: else a value in .env has no effect', () => {

@@ -21,6 +21,8 @@ export interface Leader {
   readonly holder: string;
   /** Whether the Lease was renewed within its duration. */
   readonly freshness: 'current' | 'expired';
+  /** The time to live of its lease in etcd, which becomes longer while renewals are late. Undefined if it has none there. */
+  readonly ttlMs: number | undefined;
 }
 
 export interface NodeFact {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { type Lease, LEASES, type Node, NODES } from '@gantry/objects';
+import { type Lease, LEASE_TTL_ANNOTATION, LEASES, type Node, NODES } from '@gantry/objects';
 import { type Clock, errorMessage, systemClock, withDeadline } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
 import { adminCertificate, openApi } from '../cluster/api.ts';
@@ -176,6 +176,7 @@ function leaderOf(lease: Lease, clock: Clock): Leader {
     component: lease.metadata.name ?? '',
     holder: lease.spec?.holderIdentity ?? '',
     freshness: fresh ? 'current' : 'expired',
+    ttlMs: Number(lease.metadata.annotations?.[LEASE_TTL_ANNOTATION] ?? 0) || undefined,
   };
 }
 

@@ -26,8 +26,8 @@ const well: Facts = {
   etcd: [member('etcd-0', { role: 'leader' }), member('etcd-1'), member('etcd-2')],
   api: { state: 'ready', version: 'v1.36.2' },
   leaders: [
-    { component: 'kube-scheduler', holder: 'a', freshness: 'current' },
-    { component: 'kube-controller-manager', holder: 'b', freshness: 'current' },
+    { component: 'kube-scheduler', holder: 'a', freshness: 'current', ttlMs: 2000 },
+    { component: 'kube-controller-manager', holder: 'b', freshness: 'current', ttlMs: 8000 },
   ],
   nodes: [{ name: 'host-1', ready: 'True', version: 'v1.36.2', address: '10.128.0.9' }],
   certificates: [lasting('etcd-0', 365, 300), lasting('scheduler', 30, 12), lasting('the authority', 3650, 1000)],

@@ -22,8 +22,13 @@ export function renderStatus(facts: Facts): string {
     ),
     `api: ${facts.api.state === 'ready' ? `ready, ${facts.api.version}` : `not ready: ${facts.api.why}`}`,
     table(
-      ['LEASE', 'HOLDER', 'STATE'],
-      facts.leaders.map((leader) => [leader.component, leader.holder, leader.freshness]),
+      ['LEASE', 'HOLDER', 'STATE', 'LIVES'],
+      facts.leaders.map((leader) => [
+        leader.component,
+        leader.holder,
+        leader.freshness,
+        leader.ttlMs === undefined ? '' : `${leader.ttlMs / 1000} s`,
+      ]),
     ),
     table(
       ['NODE', 'READY', 'VERSION', 'ADDRESS'],

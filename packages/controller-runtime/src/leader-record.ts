@@ -1,4 +1,4 @@
-import { equalJson, type Lease, LEASES } from '@gantry/objects';
+import { type Lease, LEASE_TTL_ANNOTATION, LEASES } from '@gantry/objects';
 import { type Clock, ControlLoop, errorMessage, formatMicroTime, type Instant, type Random } from '@gantry/base';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import { createEventRecorder } from './event-writer.ts';
@@ -10,6 +10,8 @@ export interface LeaderRecordOptions {
   readonly component: string;
   /** Identifies this process of the component, which is the leader. */
   readonly identity: string;
+  /** The time to live of the leader's lease in milliseconds, for an annotation of the Lease; without it there is none. */
+  readonly leaseTtlMs?: () => number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -50,18 +52,20 @@ async function writeLease(options: LeaderRecordOptions, signal: AbortSignal): Pr
   const { client, component } = options;
   const key = { namespace: NAMESPACE, name: component };
   const current = await ignoreNotFound(client.get(LEASES, key, signal));
+  const ttlMs = options.leaseTtlMs?.();
+  const annotations: Record<string, string> = ttlMs === undefined ? {} : { [LEASE_TTL_ANNOTATION]: String(ttlMs) };
   const spec = planLeaseSpec(current?.spec, options.identity, options.clock.now());
   if (current === undefined) {
     const object: Lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { ...key },
+      metadata: { ...key, annotations },
       spec,
     };
     return client.create(LEASES, object, signal);
   }
-  if (equalJson(current.spec, spec)) return current;
-  const object: Lease = { ...current, spec };
+  const metadata = { ...current.metadata, annotations: { ...current.metadata.annotations, ...annotations } };
+  const object: Lease = { ...current, metadata, spec };
   return client.update(LEASES, object, signal);
 }
 

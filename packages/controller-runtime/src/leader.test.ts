@@ -6,6 +6,7 @@ import { CONFIG_MAPS, LEASES, PODS, StatusError } from '@gantry/objects';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Informers } from './informers.ts';
 import { createFenceHolder, Leader } from './leader.ts';
+import { keepLeaderRecord } from './leader-record.ts';
 import { silentLog } from './testing/silent-log.ts';
 
 class BrokenError extends Error {}
@@ -52,6 +53,24 @@ it('a leader whose work has failed shows itself as the leader no more, and has e
   const lease = server.all(LEASES)[0];
   await clock.advance(60_000);
   expect(server.all(LEASES)[0]).toEqual(lease);
+});
+
+it("shows how long the leader's lease lives, and its changes", async () => {
+  const clock = new ManualClock();
+  const client = new FakeObjectClient(clock);
+  let ttlMs = 2000;
+  const base = { client, clock, random: () => 0.5, log: silentLog };
+  const stop = new AbortController();
+  const options = { ...base, component: 'kube-test', identity: 'me', leaseTtlMs: () => ttlMs };
+  const kept = keepLeaderRecord(options, stop.signal);
+  await clock.advance(0);
+  const shown = () => client.all(LEASES)[0]?.metadata.annotations;
+  expect(shown()).toEqual({ 'gantry.dev/lease-ttl-ms': '2000' });
+  ttlMs = 8000;
+  await clock.advance(10_000);
+  expect(shown()).toEqual({ 'gantry.dev/lease-ttl-ms': '8000' });
+  stop.abort();
+  await kept;
 });
 
 describe('a leader', () => {

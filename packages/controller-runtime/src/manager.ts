@@ -28,6 +28,8 @@ export interface ManagerOptions {
   /** Shown to clients as the leader: the component (`kube-controller-manager`) and the identity of this process. */
   readonly component: string;
   readonly identity: string;
+  /** See `LeaderRecordOptions`. */
+  readonly leaseTtlMs?: () => number;
   /** See `LeaderOptions`. */
   readonly resignAfterMs?: number;
   readonly controllers: readonly ControllerSpec[];

@@ -26,3 +26,6 @@ export const ENGINE_EXTRA = ENGINE_LABEL;
 
 /** The signer that renews certificates of fixed services. */
 export const SERVICE_SIGNER = 'gantry.dev/service';
+
+/** A leader's Lease, annotation: the time to live of its lease in etcd, in milliseconds. It becomes longer while renewals are late. */
+export const LEASE_TTL_ANNOTATION = 'gantry.dev/lease-ttl-ms';

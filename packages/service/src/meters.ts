@@ -36,8 +36,17 @@ export function stallMeter(metrics: Metrics, longest: () => Stall, stallMs: numb
   };
 }
 
-/** Reports the lease of this process as the leader of `name`: its time to live in milliseconds, 0 while another process may lead. */
-export function leaseMeter(metrics: Metrics, name: string): (ttlMs: number) => void {
+/** The lease of this process as the leader of a component. */
+export interface LeaseMeter {
+  /** Reports its time to live in milliseconds, 0 while another process may lead. */
+  readonly onLease: (ttlMs: number) => void;
+  /** What was reported last. */
+  readonly leaseTtlMs: () => number;
+}
+
+/** Shows the lease of this process as the leader of `name` in metrics. */
+export function leaseMeter(metrics: Metrics, name: string): LeaseMeter {
+  let current = 0;
   const status = metrics.gauge(
     'leader_election_master_status',
     'Whether this process leads: 1 for the leader, 0 for a standby',
@@ -48,10 +57,11 @@ export function leaseMeter(metrics: Metrics, name: string): (ttlMs: number) => v
     "The time to live of the leader's lease, which becomes longer while renewals are late; 0 for a standby",
     ['name'],
   );
-  const report = (ttlMs: number): void => {
+  const onLease = (ttlMs: number): void => {
+    current = ttlMs;
     status.set(ttlMs > 0 ? 1 : 0, { name });
     seconds.set(ttlMs / 1000, { name });
   };
-  report(0);
-  return report;
+  onLease(0);
+  return { onLease, leaseTtlMs: () => current };
 }

@@ -32,7 +32,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     'node-serving': await openCertificateAuthority(config.nodeCaDir),
   };
   const identity = `${config.identity}_${systemUid()}`;
-  const onLease = leaseMeter(metrics, COMPONENT);
+  const { onLease, leaseTtlMs } = leaseMeter(metrics, COMPONENT);
   await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity, onLease });
   const fences = createFenceHolder();
   using client = createGrpcClient({
@@ -74,6 +74,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     fences,
     component: COMPONENT,
     identity,
+    leaseTtlMs,
     controllers,
     log: logger,
     ...reports,

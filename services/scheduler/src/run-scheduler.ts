@@ -17,7 +17,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   using service = await startService({ name: 'scheduler', ...config });
   const { clock, logger, metrics } = service.parts;
   const identity = `${config.identity}_${systemUid()}`;
-  const onLease = leaseMeter(metrics, COMPONENT);
+  const { onLease, leaseTtlMs } = leaseMeter(metrics, COMPONENT);
   await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity, onLease });
   const fences = createFenceHolder();
   using client = createGrpcClient({
@@ -41,6 +41,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     queue,
     component: COMPONENT,
     identity,
+    leaseTtlMs,
     onResult: reportTo(metrics),
     onPreemption: reportPreemptionTo(metrics),
   });

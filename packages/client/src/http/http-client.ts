@@ -84,7 +84,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
   }
 
   async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal: AbortSignal): Promise<T> {
-    return parseJson(await this.#read(pathOf(resource, key.namespace, key.name), JSON_TYPE, signal)) as T;
+    return parseJson(await this.#read({ path: pathOf(resource, key.namespace, key.name) }, signal)) as T;
   }
 
   async list<T extends KubeObject>(
@@ -100,7 +100,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
       continue: options.continueToken,
     });
     const accept = options.metadataOnly === true ? METADATA_LIST : JSON_TYPE;
-    const text = await this.#read(`${pathOf(resource, options.namespace ?? '')}${query}`, accept, signal);
+    const text = await this.#read({ path: `${pathOf(resource, options.namespace ?? '')}${query}`, accept }, signal);
     const list = parseJson(text) as RawList;
     const kind = (list.kind ?? '').replace(/List$/, '');
     return {
@@ -164,11 +164,12 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
   }
 
   async raw(request: HttpRequest, signal: AbortSignal): Promise<string> {
+    if (request.method === 'GET') return await this.#read(request, signal);
     try {
-      return await this.#transport.text(request, signal);
+      return await this.#transport.text(request, signal, this.#deadline());
     } catch (error) {
       signal.throwIfAborted();
-      throw asStatusError(error, request.method === 'GET' ? 'read' : 'write');
+      throw asStatusError(error, 'write');
     }
   }
 
@@ -191,12 +192,12 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     }
   }
 
-  async #read(path: string, accept: string, signal: AbortSignal): Promise<string> {
+  async #read(request: Pick<HttpRequest, 'path' | 'accept'>, signal: AbortSignal): Promise<string> {
     let late = 0;
     for (let attempt = 1; ; attempt++) {
       try {
         const limits = { ...this.#deadline(), headMs: HEAD_MS[late] };
-        return await this.#transport.text({ method: 'GET', path, accept }, signal, limits);
+        return await this.#transport.text({ ...request, method: 'GET' }, signal, limits);
       } catch (error) {
         signal.throwIfAborted();
         if (attempt === READ_ATTEMPTS || !(error instanceof ConnectionError)) throw asStatusError(error, 'read');

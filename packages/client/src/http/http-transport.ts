@@ -1,7 +1,7 @@
 import { type Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { type CancelTimer, type Clock, DeadlineError } from '@gantry/base';
+import { type CancelTimer, type Clock, DeadlineError, setPatientTimer } from '@gantry/base';
 import { type Status, StatusError, type StatusReason } from '@gantry/objects';
 import { createHttpsAgent, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
@@ -46,6 +46,17 @@ export class ConnectionError extends Error {
     super(cause.message, { cause });
     this.sent = sent;
   }
+}
+
+/**
+ * Milliseconds in which this process runs for one attempt to connect, with its TLS handshake. While the network drops packets, the kernel
+ * waits up to a minute before it sends its first packet again, also when the network works again: a new attempt sends one at once.
+ */
+const CONNECT_MS = 4000;
+
+/** An attempt to connect took too long. Another one may succeed at once. */
+class ConnectTimeoutError extends Error {
+  override readonly name = 'ConnectTimeoutError';
 }
 
 /** Limits of a request in milliseconds; no limit when absent. */
@@ -189,8 +200,17 @@ export class HttpTransport implements Disposable {
     ];
     signal.addEventListener('abort', abort, { once: true });
     call.on('socket', (socket) => {
-      if (!socket.connecting && call.reusedSocket) connected = 'perhaps';
-      else socket.once(this.#request === httpRequest ? 'connect' : 'secureConnect', () => (connected = 'perhaps'));
+      if (!socket.connecting && call.reusedSocket) {
+        connected = 'perhaps';
+        return;
+      }
+      const giveUp = () => call.destroy(new ConnectTimeoutError(`no connection within ${CONNECT_MS} ms`));
+      const cancel = setPatientTimer(this.#clock, CONNECT_MS, giveUp);
+      socket.once('close', cancel);
+      socket.once(this.#request === httpRequest ? 'connect' : 'secureConnect', () => {
+        connected = 'perhaps';
+        cancel();
+      });
     });
     call.on('response', (response) => {
       cancels[0]?.();

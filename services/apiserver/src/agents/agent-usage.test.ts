@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { systemClock } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
 import { AgentService, NodeUsageReplySchema } from '@gantry/proto';
 import type { GrpcService } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
@@ -82,6 +83,24 @@ it('an agent that does not respond holds no request up for long', async () => {
   expect((await slow.read([AGENT], signal)).size).toBe(0);
   slow[Symbol.dispose]();
   silent.close();
+});
+
+it('an agent that has failed is asked over a new connection after 3 s', async () => {
+  let connections = 0;
+  const front = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (++connections === 1) socket.destroy();
+    else socket.pipe(connect(server.port, '127.0.0.1')).pipe(socket);
+  });
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  const clock = new ManualClock(systemClock.now());
+  const asker = createAgentUsage(fixedTls(server.client), clock, (front.address() as AddressInfo).port);
+  expect((await asker.read([AGENT], signal)).size).toBe(0);
+  await clock.advance(3000);
+  // The former connection would wait longer before it connects again.
+  expect((await asker.read([AGENT], signal)).size).toBe(1);
+  asker[Symbol.dispose]();
+  front.close();
 });
 
 it.each([

@@ -10,7 +10,7 @@ import { readNodeUsage } from './usage-reply.ts';
 /** A reply is reused for this time. Agents measure every 10 s. */
 const FRESH_MS = 5000;
 /** An agent that has not responded is skipped for this time, since it would delay every request. */
-const SHUNNED_MS = 10_000;
+const SHUNNED_MS = 3000;
 /** Timeout of the call to one agent, including the connection. */
 const CALL_MS = 2000;
 /** Timeout of a read of all agents. */
@@ -58,7 +58,8 @@ export function createAgentUsage(tls: TlsSource, clock: Clock, port: number = AG
   const unsubscribe = tls.subscribe(forgetAll);
   const knownOf = (address: AgentAddress): Known => {
     const found = agents.get(address.node);
-    if (found?.host === address.host) return found;
+    if (found?.host === address.host && !isAskedAgain(found, clock)) return found;
+    // After a failure, a new connection: the former one may wait for a minute before it sends its next packet.
     forget(address.node);
     const client = openAgent(tls, address, { port, maxMessageBytes: MAX_REPLY_BYTES }) as UsageClient;
     const made: Known = { host: address.host, client, usedAt: clock.now() };
@@ -96,6 +97,11 @@ export function createAgentUsage(tls: TlsSource, clock: Clock, port: number = AG
       forgetAll();
     },
   };
+}
+
+/** Whether an agent that has failed is to be asked again. */
+function isAskedAgain({ failedAt, asking }: Known, clock: Clock): boolean {
+  return failedAt !== undefined && asking === undefined && clock.now() - failedAt >= SHUNNED_MS;
 }
 
 async function usageOf(known: Known, clock: Clock): Promise<NodeUsage | undefined> {

@@ -54,6 +54,8 @@ const CHECK_HEADERS_MS = 2000;
  */
 const LIMITS: ConnectionLimits = { perOwner: 1000, total: 8000, anonymousIdleMs: 30_000, idleMs: 90_000 };
 const SWEEP_MS = 5000;
+/** Time without a byte after which the kernel asks a client each second whether it is still there: those of HTTP/1.1 get no pings. */
+const KEEP_ALIVE_MS = 15_000;
 
 const SERVER_OPTIONS: http2.SecureServerOptions & { readonly maxHeaderSize: number } = {
   allowHTTP1: true,
@@ -143,6 +145,7 @@ function followConnections(
   server.on('secureConnection', (socket) => {
     sockets.set(socket, socket.alpnProtocol === 'h2' ? 'http2' : 'idle');
     socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => sockets.delete(socket));
     const one = accepted.get(idOf(socket));

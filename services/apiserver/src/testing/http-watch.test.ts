@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { PODS } from '@gantry/objects';
 import { systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
@@ -64,6 +64,18 @@ it('asks again after 5 s where a server does not begin to answer, and gives one 
   expect(asked).toHaveLength(2);
 });
 
+it('asks again after 5 s also for a path', async () => {
+  const { client, clock, asked } = await startServer((before, response) => {
+    if (before > 0) response.writeHead(200).end('ok');
+  });
+  const text = client.raw({ method: 'GET', path: '/readyz' }, new AbortController().signal);
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(1);
+  await clock.advance(5000);
+  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(150);
+  await clock.advance(150);
+  expect(await text).toBe('ok');
+});
+
 it('refused connections do not lengthen how long a read waits for a response to begin', async () => {
   const { client, clock, asked } = await startServer((before, response) => {
     // A load balancer without servers closes connections.
@@ -94,4 +106,34 @@ it('a watch that does not begin is opened again, three times in all', async () =
     await clock.advance(headMs);
   }
   await first;
+});
+
+it('gives up a connection that is not made within 4 s, and makes another one', async () => {
+  const pki = await createTestPki(systemClock.now());
+  const tls = await pki.issue('server', [], ['localhost']);
+  const clock = new ManualClock();
+  const list = '{"kind":"PodList","items":[],"metadata":{"resourceVersion":"7"}}';
+  const server = createServer({ ...tls }, (_, response) => response.writeHead(200).end(list));
+  const sockets: Socket[] = [];
+  // The first connection is accepted and never answered, like one whose packets are dropped.
+  const front = createNetServer((socket) => {
+    if (sockets.push(socket) > 1) server.emit('connection', socket);
+  });
+  front.listen(0, 'localhost');
+  await once(front, 'listening');
+  const { port } = front.address() as AddressInfo;
+  const client = createHttpClient({ server: `https://localhost:${port}`, tls: fixedTls(tls), clock });
+  onTestFinished(() => {
+    client[Symbol.dispose]();
+    front.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const listed = client.list(PODS, {}, new AbortController().signal);
+  await expect.poll(() => sockets.length, { timeout: 10_000 }).toBe(1);
+  await clock.advance(4000);
+  // The delay before the next attempt.
+  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(150);
+  await clock.advance(150);
+  expect(await listed).toMatchObject({ resourceVersion: '7' });
+  expect(sockets).toHaveLength(2);
 });

@@ -45,6 +45,8 @@ class StaleConnectionError extends UnreachableError {}
 
 /** Timeout for opening a connection, as in Kubernetes' dialer. */
 const CONNECT_MS = 30_000;
+/** Time without a byte after which the kernel asks the backend each second whether the connection is still there. */
+const KEEP_ALIVE_MS = 15_000;
 /** How long the other connection may stay open after one has ended. */
 const LINGER_MS = 5000;
 
@@ -99,6 +101,8 @@ async function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade 
   onAbort(signal, () => outgoing.destroy());
   outgoing.once('close', () => signal[Symbol.dispose]());
   outgoing.on('socket', (socket) => {
+    // A backend that is gone without a word is found within about ten seconds more.
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     if (!socket.connecting) return;
     socket.setTimeout(CONNECT_MS, () => outgoing.destroy(new Error(`dial tcp ${whereOf(backend)}: i/o timeout`)));
     socket.once(backend.scheme === 'https' ? 'secureConnect' : 'connect', () => socket.setTimeout(0));

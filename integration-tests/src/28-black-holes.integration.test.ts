@@ -1,0 +1,276 @@
+/**
+ * The network drops packets between two components, in both directions and without resets, and then works again. What was changed
+ * meanwhile must take effect within 5 s. `npm run black-holes` cuts each pair alone, for 45 s and for 100 s; `npm test` cuts all clients of
+ * the API servers at once, for 20 s.
+ */
+import { Resolver } from 'node:dns/promises';
+import { get as httpGet } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
+import {
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  INGRESSES,
+  isReason,
+  type KubeObject,
+  NODES,
+  type Pod,
+  PODS,
+  REPLICA_SETS,
+  type Service,
+  SERVICES,
+} from '@gantry/objects';
+import { beforeAll, expect, test } from 'vitest';
+import { Cluster, nginxDeployment } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import { API_PORTS, cut, ETCD_PORTS, healAfter, type Ports } from './harness/network-cuts.ts';
+
+const cluster = new Cluster();
+const LIMIT_MS = 5000;
+/** How long an effect is awaited, also one that comes too late. */
+const PATIENCE_MS = 300_000;
+const REQUEST_MS = 10_000;
+const SECONDS = (process.env['GANTRY_BLACK_HOLES'] ?? '')
+  .split(',')
+  .filter((text) => text !== '')
+  .map(Number);
+
+/** What clients do: the containers that are cut, from which ports, and work that begins during the cut. Resolves when it has had its effect. */
+interface Pair {
+  readonly name: string;
+  readonly services: readonly string[];
+  readonly ports: Ports;
+  readonly begin: (namespace: string, name: string) => Promise<() => Promise<unknown>>;
+}
+
+const PAIRS: readonly Pair[] = [
+  {
+    name: 'API server and etcd',
+    services: ['apiserver'],
+    ports: ETCD_PORTS,
+    begin: writesAConfigMap,
+  },
+  ...(['etcd', 'API server'] as const).flatMap((server): readonly Pair[] => {
+    const ports = server === 'etcd' ? ETCD_PORTS : API_PORTS;
+    return [
+      { name: `scheduler and ${server}`, services: ['scheduler'], ports, begin: withoutLeader(server, bindsAPod) },
+      {
+        name: `controller-manager and ${server}`,
+        services: ['controller-manager'],
+        ports,
+        begin: withoutLeader(server, createsAReplicaSet),
+      },
+    ];
+  }),
+  { name: 'agent and API server', services: ['agent'], ports: API_PORTS, begin: reportsReady },
+  { name: 'dns and API server', services: ['dns'], ports: API_PORTS, begin: resolvesAName },
+  {
+    name: 'proxy, load balancer and API server',
+    services: ['load-balancer'],
+    ports: API_PORTS,
+    begin: connectsToAService,
+  },
+  { name: 'ingress and API server', services: ['ingress'], ports: API_PORTS, begin: servesAHost },
+];
+
+/** Without etcd, a leader leads until its lease has ended, which is 8 s at most. */
+const LONGEST_LEASE_MS = 8000;
+
+function withoutLeader(server: 'etcd' | 'API server', begin: Pair['begin']): Pair['begin'] {
+  return async (...args) => {
+    if (server === 'etcd') await delay(1.5 * LONGEST_LEASE_MS);
+    return begin(...args);
+  };
+}
+
+/** The API servers, past the load balancer. */
+let direct: readonly HttpClient[] = [];
+
+beforeAll(async () => {
+  const target = readKubeconfig(cluster.kubeconfig);
+  direct = (await addressesOf('apiserver', 'control')).map((address) =>
+    createHttpClient({ ...target, server: `https://${address}:6443`, serverName: 'apiserver', deadlineMs: 1000 }),
+  );
+  return () => {
+    for (const client of direct) client[Symbol.dispose]();
+  };
+});
+
+/** One of them that is not cut from etcd. */
+function api(): HttpClient {
+  const [first] = direct;
+  if (first === undefined) throw new Error('there is no API server');
+  return first;
+}
+
+const soon = () => AbortSignal.timeout(REQUEST_MS);
+
+async function addressesOf(service: string, network: 'control' | 'pods'): Promise<readonly string[]> {
+  const format = `{{(index .NetworkSettings.Networks "${cluster.clusterId}-${network}").IPAddress}}`;
+  const containers = await cluster.containers(service);
+  return (await cluster.docker(['inspect', '-f', format, ...containers.map(({ id }) => id)])).split('\n');
+}
+
+async function writesAConfigMap(namespace: string, name: string) {
+  return async () => {
+    for (const [index, client] of direct.entries()) {
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `${name}-${index}`, namespace } };
+      await eventually('it is written', PATIENCE_MS, async () => {
+        await client.create(CONFIG_MAPS, object, AbortSignal.timeout(1000)).catch((error: unknown) => {
+          // Written by an attempt whose answer was lost.
+          if (!isReason(error, 'AlreadyExists')) throw error;
+        });
+        return true;
+      });
+    }
+  };
+}
+
+async function bindsAPod(namespace: string, name: string) {
+  const pod: Pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace },
+    spec: { containers: [{ name: 'nginx', image: 'nginx:1.7.9' }] },
+  };
+  await api().create(PODS, pod, soon());
+  return () =>
+    eventually(
+      'it is bound',
+      PATIENCE_MS,
+      async () => (await api().get(PODS, { namespace, name }, soon())).spec?.nodeName !== undefined,
+    );
+}
+
+async function createsAReplicaSet(namespace: string, name: string) {
+  await api().create(DEPLOYMENTS, placed(nginxDeployment(name, 0), namespace), soon());
+  return () =>
+    eventually('it has a ReplicaSet', PATIENCE_MS, async () =>
+      (await api().list(REPLICA_SETS, { namespace }, soon())).items.some(
+        ({ metadata }) => metadata.labels?.['app'] === name,
+      ),
+    );
+}
+
+async function reportsReady() {
+  const areReady = async () => {
+    const { items } = await api().list(NODES, {}, soon());
+    return items.every(({ status }) => status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True');
+  };
+  await eventually('the nodes are lost', PATIENCE_MS, async () => !(await areReady()));
+  return () => eventually('the nodes are Ready', PATIENCE_MS, areReady);
+}
+
+function placed<T extends KubeObject>(object: T, namespace: string): T {
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}
+
+function serviceOf(name: string, namespace: string): Service {
+  const spec = { selector: { app: 'web' }, ports: [{ port: 80 }] };
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace }, spec };
+}
+
+async function resolvesAName(namespace: string, name: string) {
+  await api().create(SERVICES, serviceOf(name, namespace), soon());
+  const servers = await addressesOf('dns', 'pods');
+  return async () => {
+    for (const server of servers) {
+      const resolver = new Resolver({ timeout: 500, tries: 1 });
+      resolver.setServers([server]);
+      await eventually(
+        'it resolves',
+        PATIENCE_MS,
+        async () => (await resolver.resolve4(`${name}.${namespace}.svc.cluster.local`)).length > 0,
+      );
+    }
+  };
+}
+
+async function connectsToAService(namespace: string, name: string) {
+  const made = await api().create(SERVICES, serviceOf(name, namespace), soon());
+  const host = made.spec?.clusterIP ?? '';
+  return () => eventually('it connects', PATIENCE_MS, () => connects(host));
+}
+
+function connects(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: 80, timeout: 500 });
+    const end = (result: boolean) => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket
+      .once('connect', () => end(true))
+      .once('error', () => end(false))
+      .once('timeout', () => end(false));
+  });
+}
+
+async function servesAHost(namespace: string, name: string) {
+  const backend = { service: { name: 'web', port: { number: 80 } } };
+  const host = `${name}.example`;
+  await api().create(
+    INGRESSES,
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      metadata: { name, namespace },
+      spec: { rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }] },
+    },
+    soon(),
+  );
+  const [address = ''] = await addressesOf('ingress', 'pods');
+  return () => eventually('it is served', PATIENCE_MS, async () => (await statusOf(address, host)) === 200);
+}
+
+function statusOf(address: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpGet({ host: address, port: 8080, headers: { host }, timeout: 1000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.once('timeout', () => request.destroy());
+    request.once('error', reject);
+  });
+}
+
+/** Cuts the clients of these pairs at the same time. Returns the milliseconds from the heal to the effect of each. */
+async function measure(pairs: readonly Pair[], seconds: number): Promise<Record<string, number>> {
+  await using namespace = await cluster.namespace();
+  await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 1));
+  await cluster.untilRolledOut(namespace.name, 'web');
+  await api().create(SERVICES, serviceOf('web', namespace.name), soon());
+  const results = await Promise.all(
+    pairs.map(async ({ name, services, ports, begin }, index) => {
+      const containers = (await Promise.all(services.map((service) => cluster.containers(service)))).flat();
+      await Promise.all(containers.map((container) => cut(cluster, container, ports)));
+      const healed = Promise.all(containers.map((container) => healAfter(cluster, container, seconds)));
+      const done = await begin(namespace.name, `w${index}`);
+      await done();
+      const doneAt = Date.now();
+      const healedAt = Math.max(...(await healed));
+      return [name, doneAt - healedAt] as const;
+    }),
+  );
+  return Object.fromEntries(results);
+}
+
+const ofApi = PAIRS.filter(({ ports }) => ports === API_PORTS);
+
+test.runIf(SECONDS.length === 0)('after a cut of all clients of the API servers, all work within 5 s', async () => {
+  const afterMs = await measure(ofApi, 20);
+  process.stdout.write(`ms from the heal: ${JSON.stringify(afterMs)}\n`);
+  expect(Object.entries(afterMs).filter(([, ms]) => ms > LIMIT_MS || ms < -2000)).toEqual([]);
+});
+
+test.each(SECONDS.flatMap((seconds) => PAIRS.map((pair) => ({ seconds, pair }))))(
+  '$pair.name: work goes on within 5 s after a cut of $seconds s',
+  async ({ seconds, pair }) => {
+    const afterMs = await measure([pair], seconds);
+    process.stdout.write(`${seconds} s: ${JSON.stringify(afterMs)}\n`);
+    expect(afterMs[pair.name]).toBeLessThan(LIMIT_MS);
+    // Before the heal, nothing works; its time is that of the last container.
+    expect(afterMs[pair.name]).toBeGreaterThan(-2000);
+  },
+);
