@@ -1,7 +1,7 @@
 /**
  * The network drops packets between two components, in both directions and without resets, and then works again. What was changed
- * meanwhile must take effect within 5 s. `npm run black-holes` cuts each pair alone, for 45 s and for 100 s; `npm test` cuts all clients of
- * the API servers at once, for 20 s.
+ * meanwhile must take effect within 5 s. `npm run black-holes` cuts each pair, for 45 s and for 100 s; `npm test` cuts
+ * some for 16 s.
  */
 import { Resolver } from 'node:dns/promises';
 import { get as httpGet } from 'node:http';
@@ -11,6 +11,7 @@ import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/clien
 import {
   CONFIG_MAPS,
   DEPLOYMENTS,
+  ENDPOINT_SLICES,
   INGRESSES,
   isReason,
   type KubeObject,
@@ -63,7 +64,7 @@ const PAIRS: readonly Pair[] = [
       },
     ];
   }),
-  { name: 'agent and API server', services: ['agent'], ports: API_PORTS, begin: reportsReady },
+  { name: 'agent and API server', services: ['agent'], ports: API_PORTS, begin: startsPods },
   { name: 'dns and API server', services: ['dns'], ports: API_PORTS, begin: resolvesAName },
   {
     name: 'proxy, load balancer and API server',
@@ -90,7 +91,7 @@ let direct: readonly HttpClient[] = [];
 beforeAll(async () => {
   const target = readKubeconfig(cluster.kubeconfig);
   direct = (await addressesOf('apiserver', 'control')).map((address) =>
-    createHttpClient({ ...target, server: `https://${address}:6443`, serverName: 'apiserver', deadlineMs: 1000 }),
+    createHttpClient({ ...target, server: `https://${address}:6443`, serverName: 'apiserver' }),
   );
   return () => {
     for (const client of direct) client[Symbol.dispose]();
@@ -117,7 +118,7 @@ async function writesAConfigMap(namespace: string, name: string) {
     for (const [index, client] of direct.entries()) {
       const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `${name}-${index}`, namespace } };
       await eventually('it is written', PATIENCE_MS, async () => {
-        await client.create(CONFIG_MAPS, object, AbortSignal.timeout(1000)).catch((error: unknown) => {
+        await client.create(CONFIG_MAPS, object, AbortSignal.timeout(2000)).catch((error: unknown) => {
           // Written by an attempt whose answer was lost.
           if (!isReason(error, 'AlreadyExists')) throw error;
         });
@@ -153,13 +154,27 @@ async function createsAReplicaSet(namespace: string, name: string) {
     );
 }
 
-async function reportsReady() {
-  const areReady = async () => {
-    const { items } = await api().list(NODES, {}, soon());
-    return items.every(({ status }) => status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True');
+async function startsPods(namespace: string, name: string) {
+  const { items: nodes } = await api().list(NODES, {}, soon());
+  const keys = nodes.map(({ metadata }) => ({
+    namespace,
+    name: `${name}-${metadata.name}`,
+    node: metadata.name ?? '',
+  }));
+  for (const { node, ...metadata } of keys) {
+    const spec = { nodeName: node, containers: [{ name: 'nginx', image: 'nginx:1.7.9' }] };
+    await api().create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec }, soon());
+  }
+  return async () => {
+    for (const key of keys) {
+      // An agent writes it when it has read the pod.
+      await eventually(
+        'it starts',
+        PATIENCE_MS,
+        async () => (await api().get(PODS, key, soon())).status?.startTime !== undefined,
+      );
+    }
   };
-  await eventually('the nodes are lost', PATIENCE_MS, async () => !(await areReady()));
-  return () => eventually('the nodes are Ready', PATIENCE_MS, areReady);
 }
 
 function placed<T extends KubeObject>(object: T, namespace: string): T {
@@ -187,8 +202,25 @@ async function resolvesAName(namespace: string, name: string) {
   };
 }
 
+/** A Service with the address of a pod, for which no controller is needed. */
 async function connectsToAService(namespace: string, name: string) {
-  const made = await api().create(SERVICES, serviceOf(name, namespace), soon());
+  const { items } = await api().list(PODS, { namespace, labelSelector: 'app=web' }, soon());
+  const addresses = items.flatMap(({ status }) => status?.podIP ?? []);
+  const ports = [{ port: 80 }];
+  const { selector: _, ...spec } = serviceOf(name, namespace).spec ?? {};
+  const made = await api().create(SERVICES, { ...serviceOf(name, namespace), spec }, soon());
+  await api().create(
+    ENDPOINT_SLICES,
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name, namespace, labels: { 'kubernetes.io/service-name': name } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses, conditions: { ready: true } }],
+      ports,
+    },
+    soon(),
+  );
   const host = made.spec?.clusterIP ?? '';
   return () => eventually('it connects', PATIENCE_MS, () => connects(host));
 }
@@ -256,21 +288,38 @@ async function measure(pairs: readonly Pair[], seconds: number): Promise<Record<
   return Object.fromEntries(results);
 }
 
-const ofApi = PAIRS.filter(({ ports }) => ports === API_PORTS);
-
-test.runIf(SECONDS.length === 0)('after a cut of all clients of the API servers, all work within 5 s', async () => {
-  const afterMs = await measure(ofApi, 20);
-  process.stdout.write(`ms from the heal: ${JSON.stringify(afterMs)}\n`);
-  expect(Object.entries(afterMs).filter(([, ms]) => ms > LIMIT_MS || ms < -2000)).toEqual([]);
+const ofServices = (...wanted: readonly string[]) => ({
+  what: `${wanted.join(', ')} from the API servers`,
+  pairs: PAIRS.filter(({ ports, services }) => ports === API_PORTS && services.some((one) => wanted.includes(one))),
 });
 
-test.each(SECONDS.flatMap((seconds) => PAIRS.map((pair) => ({ seconds, pair }))))(
-  '$pair.name: work goes on within 5 s after a cut of $seconds s',
-  async ({ seconds, pair }) => {
-    const afterMs = await measure([pair], seconds);
-    process.stdout.write(`${seconds} s: ${JSON.stringify(afterMs)}\n`);
-    expect(afterMs[pair.name]).toBeLessThan(LIMIT_MS);
-    // Before the heal, nothing works; its time is that of the last container.
-    expect(afterMs[pair.name]).toBeGreaterThan(-2000);
+/** What is cut at the same time. API servers without etcd cannot begin the work of other pairs, and some list all objects after the heal. */
+const GROUPS = [
+  { what: 'API servers from etcd', pairs: PAIRS.filter(({ services }) => services.includes('apiserver')) },
+  {
+    what: 'scheduler, controller-manager from etcd',
+    pairs: PAIRS.filter(({ name }) => name.endsWith('and etcd') && !name.startsWith('API')),
   },
-);
+  ofServices('scheduler'),
+  ofServices('controller-manager'),
+  ofServices('load-balancer'),
+  ofServices('agent', 'dns', 'ingress'),
+];
+
+/**
+ * After 16 s, the kernel sends a packet again after 9 s at the earliest, and opens a connection after 15 s. So this limit shows that nobody
+ * waits for it, also on a busy machine.
+ */
+const SHORT_LIMIT_MS = 8000;
+const CASES =
+  SECONDS.length === 0
+    ? [{ ...ofServices('agent', 'dns', 'ingress'), seconds: 16, limitMs: SHORT_LIMIT_MS }]
+    : SECONDS.flatMap((seconds) => GROUPS.map((group) => ({ ...group, seconds, limitMs: LIMIT_MS })));
+
+test.each(CASES)('after a cut of $what for $seconds s, work goes on in time', async ({ pairs, seconds, limitMs }) => {
+  const afterMs = await measure(pairs, seconds);
+  process.stdout.write(`${seconds} s, milliseconds from the heal: ${JSON.stringify(afterMs)}\n`);
+  expect(Object.entries(afterMs).filter(([, ms]) => ms > limitMs)).toEqual([]);
+  // Before the heal, nothing works. The time of the heal is that of the last container.
+  expect(Object.entries(afterMs).filter(([, ms]) => ms < -2000)).toEqual([]);
+});

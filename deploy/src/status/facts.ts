@@ -28,6 +28,8 @@ export interface Leader {
 export interface NodeFact {
   readonly name: string;
   readonly ready: 'True' | 'False' | 'Unknown';
+  /** What it is short of, by its conditions: `DiskPressure`, `MemoryPressure`, `PIDPressure`. */
+  readonly pressures: readonly string[];
   readonly version: string;
   readonly address: string;
 }

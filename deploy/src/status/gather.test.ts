@@ -2,7 +2,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
 import { createAuthority } from '../pki/certificates.ts';
 import { CommandError } from '../machine/command-error.ts';
-import { gatherFacts } from './gather.ts';
+import { gatherFacts, whyNotReady } from './gather.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
@@ -39,4 +39,15 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
   ]);
   expect(facts.certificates.every(({ notAfter }) => notAfter > NOW)).toBe(true);
   expect(facts.api).toEqual({ state: 'not ready', why: 'there is no kubeconfig' });
+});
+
+test.each([
+  [
+    '[+]ping ok\n[-]watch-cache failed: the tree has not been read yet\n[-]bootstrap failed: not finished\nreadyz check failed',
+    'watch-cache: the tree has not been read yet; bootstrap: not finished',
+  ],
+  ['no API server can be reached: connect ECONNREFUSED 127.0.0.1:6443', 'connect ECONNREFUSED 127.0.0.1:6443'],
+  [`<html>${'x'.repeat(1000)}`, `<html>${'x'.repeat(94)}…`],
+])('of an API that is not ready, one short line says why', (message, why) => {
+  expect(whyNotReady(message)).toBe(why);
 });

@@ -33,6 +33,7 @@ interface Sources {
 }
 
 const API_MS = 10_000;
+const MAX_REASON = 100;
 const DEFAULT_QUOTA_BYTES = 2 ** 31;
 
 /** Queries Docker, etcd and the API in parallel. A source that does not respond is reported as such. */
@@ -162,9 +163,17 @@ async function askApi(clock: Clock, openApi: () => HttpClient): Promise<FromApi>
       nodes: nodes.items.map(nodeFact),
     };
   } catch (error) {
-    const why = deadline.aborted ? `no answer within ${API_MS / 1000} s` : (errorMessage(error).split('\n')[0] ?? '');
+    const why = deadline.aborted ? `no answer within ${API_MS / 1000} s` : whyNotReady(errorMessage(error));
     return { api: { state: 'not ready', why }, leaders: [], nodes: [] };
   }
+}
+
+/** One short line of the error of a request: the checks that fail, or the reason why there is no connection. */
+export function whyNotReady(message: string): string {
+  const failed = [...message.matchAll(/^\[-\](\S+) failed: (.*)$/gm)].map(([, check, why]) => `${check}: ${why}`);
+  const [first = ''] = message.replace(/^no API server can be reached: /, '').split('\n');
+  const line = failed.length > 0 ? failed.join('; ') : first;
+  return line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
 }
 
 function leaderOf(lease: Lease, clock: Clock): Leader {
@@ -181,10 +190,12 @@ function leaderOf(lease: Lease, clock: Clock): Leader {
 }
 
 function nodeFact(node: Node): NodeFact {
-  const ready = node.status?.conditions?.find((condition) => condition.type === 'Ready')?.status;
+  const conditions = node.status?.conditions ?? [];
+  const ready = conditions.find(({ type }) => type === 'Ready')?.status;
   return {
     name: node.metadata.name ?? '',
     ready: ready === 'True' || ready === 'False' ? ready : 'Unknown',
+    pressures: conditions.flatMap(({ type, status }) => (type.endsWith('Pressure') && status === 'True' ? [type] : [])),
     version: node.status?.nodeInfo?.kubeletVersion ?? '',
     address: node.status?.addresses?.find((address) => address.type === 'InternalIP')?.address ?? '',
   };

@@ -29,7 +29,7 @@ const well: Facts = {
     { component: 'kube-scheduler', holder: 'a', freshness: 'current', ttlMs: 2000 },
     { component: 'kube-controller-manager', holder: 'b', freshness: 'current', ttlMs: 8000 },
   ],
-  nodes: [{ name: 'host-1', ready: 'True', version: 'v1.36.2', address: '10.128.0.9' }],
+  nodes: [{ name: 'host-1', ready: 'True', pressures: [], version: 'v1.36.2', address: '10.128.0.9' }],
   certificates: [lasting('etcd-0', 365, 300), lasting('scheduler', 30, 12), lasting('the authority', 3650, 1000)],
 };
 
@@ -66,12 +66,12 @@ test.each([
   [
     'an etcd that is nearly full',
     { etcd: [member('etcd-0', { dbBytes: 1.7 * 2 ** 30 })] },
-    'etcd-0 uses 85 % of its 2 GiB: the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
+    'etcd uses 85 % of its 2 GiB (etcd-0): the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
   ],
   [
     'a nearly full etcd with another quota',
-    { etcd: [member('etcd-0', { dbBytes: 52 * 2 ** 20, quotaBytes: 2 ** 26 })] },
-    'etcd-0 uses 81 % of its 64 MiB: the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
+    { etcd: ['etcd-0', 'etcd-1'].map((name) => member(name, { dbBytes: 52 * 2 ** 20, quotaBytes: 2 ** 26 })) },
+    'etcd uses 81 % of its 64 MiB (etcd-0, etcd-1): the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
   ],
   [
     'members that differ',
@@ -91,13 +91,28 @@ test.each([
   ['no leader', { leaders: [] }, 'kube-scheduler has no leader: docker compose logs scheduler'],
   [
     'a node that is lost',
-    { nodes: [{ name: 'host-2', ready: 'Unknown', version: '', address: '' }] },
+    { nodes: [{ name: 'host-2', ready: 'Unknown', pressures: [], version: '', address: '' }] },
     'node host-2 is not Ready (Unknown): no other node could take its pods: docker compose ps -a agent',
   ],
   [
     'one of two nodes that is lost',
-    { nodes: [...well.nodes, { name: 'host-2', ready: 'Unknown', version: '', address: '' }] },
+    { nodes: [...well.nodes, { name: 'host-2', ready: 'Unknown', pressures: [], version: '', address: '' }] },
     'node host-2 is not Ready (Unknown): its pods move to other nodes: docker compose ps -a agent',
+  ],
+  [
+    'a node whose disk is full',
+    { nodes: [{ name: 'host-2', ready: 'True', pressures: ['DiskPressure'], version: '', address: '' }] },
+    'node host-2 has DiskPressure: it takes no pods and evicts some: docker system df',
+  ],
+  [
+    'a host without custodian',
+    {
+      leaders: [
+        ...well.leaders,
+        { component: 'gantry-host-a1', holder: 'host-2', freshness: 'expired', ttlMs: undefined },
+      ],
+    },
+    'the host of host-2 has no custodian: docker compose ps -a agent',
   ],
   [
     'a certificate near its end',

@@ -10,6 +10,8 @@ const FULL_SHARE = 0.8;
 const FREE =
   'the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all';
 const START = 'docker compose up -d --no-recreate';
+/** What the Lease of a host custodian is called, with the engine's id behind. */
+const CUSTODIAN = 'gantry-host-';
 const LEADING = ['kube-scheduler', 'kube-controller-manager'] as const;
 
 /** The problems, worst first, each with its consequence and what to do. Empty for a healthy cluster. */
@@ -31,7 +33,8 @@ function etcdProblems({ etcd }: Facts): string[] {
     ...alarmProblems(etcd),
     ...quorumProblems(etcd, healthy),
     ...restarting.map(({ name }) => restartingMember(name)),
-    ...healthy.flatMap(memberProblems),
+    ...spaceProblems(healthy),
+    ...healthy.flatMap(versionProblems),
   ];
 }
 
@@ -53,18 +56,19 @@ function quorumProblems(etcd: readonly EtcdMember[], healthy: readonly EtcdMembe
   return [`${count}, ${isHeld ? 'quorum holds' : 'no quorum: writes refused'}: ${START} ${down.join(' ')}`];
 }
 
-function memberProblems({ name, dbBytes, quotaBytes, version }: EtcdMember): string[] {
-  const problems: string[] = [];
-  if (dbBytes >= quotaBytes * FULL_SHARE) {
-    const percent = Math.floor((dbBytes / quotaBytes) * 100);
-    problems.push(`${name} uses ${percent} % of its ${formatBytes(quotaBytes)}: ${FREE}`);
-  }
-  if (isOlder(version)) {
-    problems.push(
-      `${name} runs etcd ${version}: older than 3.5.30, which loses events: remove the image, then npm run up`,
-    );
-  }
-  return problems;
+function spaceProblems(members: readonly EtcdMember[]): string[] {
+  const full = members.filter(({ dbBytes, quotaBytes }) => dbBytes >= quotaBytes * FULL_SHARE);
+  const [first] = full;
+  if (first === undefined) return [];
+  const percent = Math.floor(Math.max(...full.map(({ dbBytes, quotaBytes }) => dbBytes / quotaBytes)) * 100);
+  const names = full.map(({ name }) => name).join(', ');
+  return [`etcd uses ${percent} % of its ${formatBytes(first.quotaBytes)} (${names}): ${FREE}`];
+}
+
+function versionProblems({ name, version }: EtcdMember): string[] {
+  return isOlder(version)
+    ? [`${name} runs etcd ${version}: older than 3.5.30, which loses events: remove the image, then npm run up`]
+    : [];
 }
 
 function formatBytes(bytes: number): string {
@@ -91,13 +95,17 @@ function apiProblems({ api, containers }: Facts): string[] {
 
 function leaderProblems({ api, leaders }: Facts): string[] {
   if (api.state !== 'ready') return [];
-  return LEADING.flatMap((component) => {
+  const elected = LEADING.flatMap((component) => {
     const leader = leaders.find((candidate) => candidate.component === component);
     const look = `docker compose logs ${component.replace('kube-', '')}`;
     if (leader === undefined) return [`${component} has no leader: ${look}`];
     if (leader.freshness === 'current') return [];
     return [`${component}: the last leader, ${leader.holder}, no longer renews, and no other leads: ${look}`];
   });
+  const custodians = leaders
+    .filter(({ component, freshness }) => component.startsWith(CUSTODIAN) && freshness === 'expired')
+    .map(({ holder }) => `the host of ${holder} has no custodian: docker compose ps -a agent`);
+  return [...elected, ...custodians];
 }
 
 function nodeProblems({ api, nodes }: Facts): string[] {
@@ -105,7 +113,14 @@ function nodeProblems({ api, nodes }: Facts): string[] {
   if (nodes.length === 0) return [`there is no node: pods stay Pending: ${START} --scale agent=2`];
   const lost = nodes.filter((node) => node.ready !== 'True');
   const pods = lost.length === nodes.length ? 'no other node could take its pods' : 'its pods move to other nodes';
-  return lost.map((node) => `node ${node.name} is not Ready (${node.ready}): ${pods}: docker compose ps -a agent`);
+  const pressed = nodes.filter(({ pressures }) => pressures.length > 0);
+  return [
+    ...lost.map((node) => `node ${node.name} is not Ready (${node.ready}): ${pods}: docker compose ps -a agent`),
+    ...pressed.map(({ name, pressures }) => {
+      const help = pressures.includes('DiskPressure') ? 'docker system df' : `kubectl describe node ${name}`;
+      return `node ${name} has ${pressures.join(', ')}: it takes no pods and evicts some: ${help}`;
+    }),
+  ];
 }
 
 function containerProblems({ containers }: Facts): string[] {

@@ -65,6 +65,19 @@ describe('a reflector', () => {
     expect(calls).toEqual(['list', 'watch', 'list', 'watch']);
   });
 
+  it('goes on within 1.2 s after a minute without a server', async () => {
+    let way: 'open' | 'cut' = 'cut';
+    watch = (signal) => (way === 'open' ? silent(signal) : unreachable());
+    follow();
+    await clock.advance(60_000);
+    way = 'open';
+    const before = calls.length;
+    await clock.advance(1200);
+    expect(calls.length).toBe(before + 1);
+    await clock.advance(5000);
+    expect(calls.length).toBe(before + 1);
+  });
+
   it('waits longer and longer for a server that forgets each version', async () => {
     watch = expired;
     follow();
@@ -81,6 +94,11 @@ async function* silent(signal: AbortSignal): Batches & AsyncGenerator<readonly W
   await new Promise<void>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
+}
+
+/** A watch without a server. */
+async function* unreachable(): Batches & AsyncGenerator<readonly WatchEvent<ConfigMap>[]> {
+  throw StatusError.unavailable('no API server can be reached');
 }
 
 /** A watch that fails. */

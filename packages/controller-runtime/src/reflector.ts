@@ -1,5 +1,14 @@
 import { isReason, type KubeObject, type Resource, StatusError } from '@gantry/objects';
-import { anySignal, backoffMs, type CancelTimer, type Clock, DeadlineError, pause, type Random } from '@gantry/base';
+import {
+  anySignal,
+  backoffMs,
+  type BackoffOptions,
+  type CancelTimer,
+  type Clock,
+  DeadlineError,
+  pause,
+  type Random,
+} from '@gantry/base';
 import type { ObjectReader, WatchEvent } from '@gantry/client';
 import { parseVersion } from './revision.ts';
 
@@ -36,9 +45,11 @@ type State =
   /** Opens a watch at this version and reads its events. */
   | { readonly name: 'watching'; readonly resourceVersion: string }
   /** Waits, then goes to `next`. */
-  | { readonly name: 'waiting'; readonly failures: number; readonly next: State };
+  | { readonly name: 'waiting'; readonly failures: number; readonly next: State; readonly backoff?: BackoffOptions };
 
 const BACKOFF = { initialMs: 50, maxMs: 5000 };
+/** While no server can be reached: a client waits for one without a request, so this only bounds how late the next attempt is. */
+const UNREACHABLE_BACKOFF = { initialMs: 50, maxMs: 1000 };
 const DEFAULT_IDLE_MS = 120_000;
 
 /**
@@ -72,7 +83,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
           } catch (error) {
             if (signal.aborted) return;
             yield { kind: 'failed', phase: 'listing', error };
-            state = { name: 'waiting', failures: ++failures, next: { name: 'listing' } };
+            state = { name: 'waiting', failures: ++failures, next: { name: 'listing' }, backoff: backoffAfter(error) };
           }
           break;
         case 'watching': {
@@ -96,14 +107,15 @@ export class Reflector<T extends KubeObject = KubeObject> {
               yield { kind: 'failed', phase: 'watching', error };
               failures += 1;
               // The first retry has no delay: another server may be available.
-              state = failures === 1 ? resume : { name: 'waiting', failures: failures - 1, next: resume };
+              const backoff = backoffAfter(error);
+              state = failures === 1 ? resume : { name: 'waiting', failures: failures - 1, next: resume, backoff };
             }
           }
           break;
         }
         case 'waiting': {
-          const { failures: count, next }: Extract<State, { name: 'waiting' }> = state;
-          await pause(this.#options.clock, backoffMs(BACKOFF, count, this.#options.random), signal);
+          const { failures: count, next, backoff = BACKOFF }: Extract<State, { name: 'waiting' }> = state;
+          await pause(this.#options.clock, backoffMs(backoff, count, this.#options.random), signal);
           state = next;
           break;
         }
@@ -140,6 +152,10 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#options;
     return { namespace, labelSelector, fieldSelector, metadataOnly };
   }
+}
+
+function backoffAfter(error: unknown): BackoffOptions {
+  return isReason(error, 'ServiceUnavailable') ? UNREACHABLE_BACKOFF : BACKOFF;
 }
 
 /**

@@ -32,7 +32,7 @@ const RING: RingLimits = { minEvents: 128, maxEvents: 8192, maxBytes: 32 * 1024 
 const RETAINED_BYTES = 64 * 1024 * 1024;
 const MAX_QUEUED = 4096;
 const BOOKMARK_EVERY_MS = 30_000;
-const RETRY: BackoffOptions = { initialMs: 250, maxMs: 5000, jitter: 0.5 };
+const RETRY: BackoffOptions = { initialMs: 250, maxMs: 2000, jitter: 0.5 };
 const PAGE = 5000;
 
 /**
