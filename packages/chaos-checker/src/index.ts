@@ -26,6 +26,7 @@ export { ArtifactError, namesIn, readLines, readRun, type Source } from './read-
 export { check } from './check.ts';
 export { checkFences } from './check-fences.ts';
 export { checkLinearizable, type Operation } from './linearizability.ts';
+export { writeReport } from './report/write-report.ts';
 export { exitCodeOf, formatVerdict } from './verdict-text.ts';
 export type { InvariantVerdict, Verdict, Violation } from './verdict.ts';
 export { ChangeLog, changesOf, type ResourceChange, VALIDATORS, type WatchRecording } from './watch-validators.ts';

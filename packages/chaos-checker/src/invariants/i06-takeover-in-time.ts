@@ -1,11 +1,13 @@
+import type { FaultLine } from '../artifacts.ts';
 import type { Source } from '../read-artifacts.ts';
 import type { World } from '../history/world.ts';
+import { isStruck } from './struck.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
 
 /** Faults of these targets keep any process from being elected. */
 const ELECTORATE = /etcd|apiserver|all/;
 /** Kinds of faults under which a leader cannot stay one, if they last. */
-const DISABLING = /kill|pause|stop|term|cut|partition|black/i;
+const DISABLING = /^(kill|down|pause|terminate|stop|black-hole|partition)$/;
 
 /**
  * I6 (docs/operating.md). A new term begins within the bound after the old one ended, and after a fault that struck its leader, whether
@@ -36,11 +38,12 @@ export const takeoverInTime: Invariant = {
         if (value === undefined) vacant.set(key, { atMs, source, excused: disturbed() });
         else decide(key, atMs, source);
       },
-      fault({ id, target, kind, phase, atMs }, source) {
+      fault(line, source) {
+        const { id, target, kind, phase, atMs } = line;
         if (phase === 'start') {
           if (ELECTORATE.test(target)) for (const since of vacant.values()) since.excused = true;
           for (const [key, { holder, epoch }] of world.terms) {
-            if (DISABLING.test(kind) && leads(world, target, holder)) struck.set(id, { key, epoch, atMs, source });
+            if (DISABLING.test(kind) && struckLeader(world, line, holder)) struck.set(id, { key, epoch, atMs, source });
           }
         }
         const before = struck.get(id);
@@ -65,10 +68,8 @@ export const takeoverInTime: Invariant = {
   },
 };
 
-/** Whether the holder of a term, `<short container id>_<uuid>`, runs in the container of this name. */
-function leads(world: World, container: string, holder: string): boolean {
+/** Whether a fault struck the container of a holder, `<short container id>_<uuid>`. */
+function struckLeader(world: World, fault: FaultLine, holder: string): boolean {
   const id = holder.split('_')[0] ?? '';
-  return (
-    id !== '' && [...world.containers.values()].some(({ name, id: full }) => name === container && full.startsWith(id))
-  );
+  return id !== '' && [...world.containers.values()].some((one) => one.id.startsWith(id) && isStruck(fault, one.name));
 }

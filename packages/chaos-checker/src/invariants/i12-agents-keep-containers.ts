@@ -2,12 +2,14 @@ import type { FaultLine } from '../artifacts.ts';
 import type { World } from '../history/world.ts';
 import type { Source } from '../read-artifacts.ts';
 import type { Invariant } from './invariant.ts';
+import { isStruck } from './struck.ts';
 import { podOf } from './pod-containers.ts';
 
 /**
  * I12 (Kubernetes' DaemonRestart test). While an agent is stopped, paused or cut off and comes back, the containers of its node go on: no
- * container that ran when the fault began ends, unless its pod is being deleted or over. Checked for faults on agents during which no
- * other fault acts. From the engines' events, etcd and the faults.
+ * container that ran when the fault began ends, unless its pod is being deleted or does not always restart. Pods that run at most once
+ * are left out: an agent that is cut off stops them. Checked for faults on agents during which no other fault acts. From the engines'
+ * events, etcd and the faults.
  */
 export const agentsKeepContainers: Invariant = {
   id: 'I12',
@@ -25,8 +27,7 @@ export const agentsKeepContainers: Invariant = {
           }
           return;
         }
-        const alone = world.faults.size === 1 && /agent/.test(line.target);
-        const nodes = alone ? nodesOf(world, line.target) : new Set<string>();
+        const nodes = world.faults.size === 1 ? nodesOf(world, line) : new Set<string>();
         current = nodes.size === 0 ? undefined : { fault: line, source, nodes, ran: runningOn(world, nodes) };
       },
       container({ before, after, atMs, source }) {
@@ -48,12 +49,13 @@ export const agentsKeepContainers: Invariant = {
   },
 };
 
-/** The node of an agent's container `<project>-agent-<number>`, which is `<host>-<number>`. Empty if several hosts have one. */
-function nodesOf(world: World, target: string): ReadonlySet<string> {
-  const number = /-(\d+)$/.exec(target)?.[0];
-  const names = [...world.list('nodes')].flatMap(({ name }) =>
-    number !== undefined && name.endsWith(number) ? [name] : [],
-  );
+/** The node of the agent that a fault struck: of the container `<cluster>-agent-<number>`, it is `<host>-<number>`. Empty if several fit. */
+function nodesOf(world: World, fault: FaultLine): ReadonlySet<string> {
+  const agents = [...world.containers.values()].filter(({ name }) => /-agent-\d+$/.test(name) && isStruck(fault, name));
+  const numbers = agents.flatMap(({ name }) => /-\d+$/.exec(name)?.[0] ?? []);
+  const names = [...world.list('nodes')]
+    .map(({ name }) => name)
+    .filter((name) => numbers.some((number) => name.endsWith(number)));
   return new Set(names.length === 1 ? names : []);
 }
 
@@ -61,7 +63,8 @@ function runningOn(world: World, nodes: ReadonlySet<string>): Map<string, string
   const found = new Map<string, string>();
   for (const [key, state] of world.containers) {
     const pod = podOf(world, state);
-    if (state.running && pod !== undefined && nodes.has(pod.node)) found.set(key, pod.uid);
+    const isFenced = state.labels['gantry.instances'] === 'at-most-one';
+    if (state.running && pod !== undefined && nodes.has(pod.node) && !isFenced) found.set(key, pod.uid);
   }
   return found;
 }
