@@ -49,6 +49,42 @@ test.each([
     'etcd 1/3, no quorum: writes refused: docker compose up -d --no-recreate etcd-1 etcd-2',
   ],
   [
+    'a paused member, which `up` leaves paused',
+    {
+      etcd: [member('etcd-0'), member('etcd-1'), member('etcd-2', down)],
+      containers: [
+        ...well.containers,
+        { name: 'a-etcd-2-1', service: 'etcd-2', state: 'paused', health: '', image: '' },
+      ],
+    },
+    'etcd 2/3, quorum holds: docker unpause a-etcd-2-1',
+  ],
+  [
+    'a member that runs and does not respond',
+    {
+      etcd: [member('etcd-0'), member('etcd-1'), member('etcd-2', down)],
+      containers: [
+        ...well.containers,
+        { name: 'a-etcd-2-1', service: 'etcd-2', state: 'running', health: '', image: '' },
+      ],
+    },
+    'etcd 2/3, quorum holds: docker compose logs etcd-2',
+  ],
+  [
+    'a paused service',
+    { containers: [{ name: 'a-dns-1', service: 'dns', state: 'paused', health: '', image: '' }] },
+    'a-dns-1 is paused: docker unpause a-dns-1',
+  ],
+  [
+    'an API server that has ended, and a paused one',
+    {
+      containers: ['exited', 'paused'].map((state, i) => ({
+        ...{ name: `a-apiserver-${i}`, service: 'apiserver', state, health: '', image: '' },
+      })),
+    },
+    'apiserver 0/2 running: docker unpause a-apiserver-1; docker compose up -d --no-recreate apiserver',
+  ],
+  [
     'members that know no leader',
     { etcd: [member('etcd-0', { role: 'no leader' }), member('etcd-1', down), member('etcd-2', down)] },
     'etcd 0/3, no quorum: writes refused: docker compose up -d --no-recreate etcd-0 etcd-1 etcd-2',

@@ -26,12 +26,12 @@ export function findProblems(facts: Facts): readonly string[] {
   ];
 }
 
-function etcdProblems({ etcd }: Facts): string[] {
+function etcdProblems({ etcd, containers }: Facts): string[] {
   const healthy = etcd.filter((member) => member.state === 'healthy' && member.role !== 'no leader');
   const restarting = etcd.filter((member) => member.state === 'restarting');
   return [
     ...alarmProblems(etcd),
-    ...quorumProblems(etcd, healthy),
+    ...quorumProblems(etcd, healthy, containers),
     ...restarting.map(({ name }) => restartingMember(name)),
     ...spaceProblems(healthy),
     ...healthy.flatMap(versionProblems),
@@ -48,12 +48,16 @@ function alarmProblems(etcd: readonly EtcdMember[]): string[] {
   return problems;
 }
 
-function quorumProblems(etcd: readonly EtcdMember[], healthy: readonly EtcdMember[]): string[] {
+function quorumProblems(
+  etcd: readonly EtcdMember[],
+  healthy: readonly EtcdMember[],
+  containers: Facts['containers'],
+): string[] {
   const down = etcd.filter((member) => !healthy.includes(member)).map(({ name }) => name);
   if (down.length === 0) return [];
   const isHeld = healthy.length > etcd.length / 2;
   const count = `etcd ${healthy.length}/${etcd.length}`;
-  return [`${count}, ${isHeld ? 'quorum holds' : 'no quorum: writes refused'}: ${START} ${down.join(' ')}`];
+  return [`${count}, ${isHeld ? 'quorum holds' : 'no quorum: writes refused'}: ${startAgain(down, containers)}`];
 }
 
 function spaceProblems(members: readonly EtcdMember[]): string[] {
@@ -84,10 +88,26 @@ function isOlder(version: string): boolean {
   return false;
 }
 
+/** What helps services that do not serve. `up` leaves paused containers as they are, and does nothing for one that runs. */
+function startAgain(services: readonly string[], containers: Facts['containers']): string {
+  const statesOf = (service: string) => containers.filter((one) => one.service === service).map(({ state }) => state);
+  const paused = containers.filter(({ service, state }) => state === 'paused' && services.includes(service));
+  const ended = services.filter((service) => {
+    const states = statesOf(service);
+    return states.length === 0 || states.some((state) => state !== 'paused' && state !== 'running');
+  });
+  const commands = [
+    ...(paused.length === 0 ? [] : [`docker unpause ${paused.map(({ name }) => name).join(' ')}`]),
+    ...(ended.length === 0 ? [] : [`${START} ${ended.join(' ')}`]),
+  ];
+  return commands.length > 0 ? commands.join('; ') : `docker compose logs ${services.join(' ')}`;
+}
+
 function apiProblems({ api, containers }: Facts): string[] {
   const all = containers.filter((container) => container.service === 'apiserver');
   const running = all.filter((container) => container.state === 'running');
-  const stopped = all.length > running.length ? [`apiserver ${running.length}/${all.length} running: ${START}`] : [];
+  const help = startAgain(['apiserver'], containers);
+  const stopped = all.length > running.length ? [`apiserver ${running.length}/${all.length} running: ${help}`] : [];
   return api.state === 'ready'
     ? stopped
     : [`the API is not ready: ${api.why}: docker compose logs apiserver`, ...stopped];
@@ -129,7 +149,9 @@ function containerProblems({ containers }: Facts): string[] {
     .filter((container) => !reportedElsewhere.includes(container.service) && !container.service.startsWith('etcd'))
     .filter((container) => container.state !== 'running' || container.health === 'unhealthy')
     .map(({ name, service, state }) =>
-      state === 'running' ? `${name} is unhealthy: docker compose logs ${service}` : `${name} is ${state}: ${START}`,
+      state === 'running'
+        ? `${name} is unhealthy: docker compose logs ${service}`
+        : `${name} is ${state}: ${state === 'paused' ? `docker unpause ${name}` : START}`,
     );
 }
 
