@@ -95,7 +95,7 @@ describe('the file of a scheduled snapshot', () => {
     const folder = await newFolder();
     const names = ['01', '02', '03'].map((day) => `scheduled-2026-01-${day}T00-00-00Z.snapshot`);
     for (const name of [...names, 'monday.snapshot']) await writeFile(join(folder, name), '');
-    await pruneSnapshots(folder, 2);
+    await pruneSnapshots(folder, 2, AT + 30 * 24 * HOUR_MS);
     expect((await readdir(folder)).sort()).toEqual(['monday.snapshot', ...names.slice(1)]);
   });
 
@@ -132,7 +132,7 @@ describe('scheduled snapshots', () => {
       };
     };
     const files = async () => (await readdir(folder)).sort();
-    return { clock, taken, failures, own, files };
+    return { folder, clock, taken, failures, own, files };
   };
   const FIRST = 'scheduled-2026-01-01T00-00-00Z.snapshot';
   /** Advances the clock by `stepMs` until the condition holds. */
@@ -169,6 +169,15 @@ describe('scheduled snapshots', () => {
     expect(sinceFirst).toBeLessThan(1.5 * HOUR_MS);
     expect(await files()).toHaveLength(2);
     await stopOther();
+  });
+
+  it('are taken although a wrong clock has left files of the future, which are removed first', async () => {
+    const { folder, taken, own, files } = await start();
+    for (const year of ['2031', '2032']) await writeFile(join(folder, FIRST.replace('2026', year)), '');
+    const stop = own();
+    await expect.poll(files).toEqual([FIRST, FIRST.replace('2026', '2032')]);
+    expect([...taken]).toEqual([AT]);
+    await stop();
   });
 
   it('come from another member if one has no complete state', async () => {

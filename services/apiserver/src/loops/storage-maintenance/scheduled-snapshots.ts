@@ -61,14 +61,17 @@ async function snapshotWhenDue(
   signal: AbortSignal,
 ): Promise<number> {
   const { folder, everyMs, keep, onSnapshot } = schedule;
-  const [newest] = await listSnapshots(folder);
-  if (newest !== undefined) onSnapshot(newest.takenAt);
-  // A time in the future, from another clock, counts as now.
-  const dueInMs = newest === undefined ? 0 : Math.min(everyMs, newest.takenAt + everyMs - clock.now());
-  if (dueInMs > 0) return dueInMs;
+  const now = clock.now();
+  const [newest] = await listSnapshots(folder, now);
+  // One with a time in the future says nothing of when the next one is due.
+  if (newest !== undefined && newest.takenAt <= now) {
+    onSnapshot(newest.takenAt);
+    const dueInMs = newest.takenAt + everyMs - now;
+    if (dueInMs > 0) return dueInMs;
+  }
   const { takenAt } = await takeSnapshot(etcd, schedule, clock, signal);
   onSnapshot(takenAt);
-  await pruneSnapshots(folder, keep);
+  await pruneSnapshots(folder, keep, clock.now());
   return everyMs;
 }
 

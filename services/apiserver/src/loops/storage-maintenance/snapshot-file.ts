@@ -33,19 +33,24 @@ export interface StoredSnapshot {
   readonly takenAt: Instant;
 }
 
-/** The complete scheduled snapshots of a folder, newest first. */
-export async function listSnapshots(folder: string): Promise<readonly StoredSnapshot[]> {
+/**
+ * The complete scheduled snapshots of a folder, newest first. Those with a time after `now` come last: the clock was wrong when they were
+ * taken, and they are older than those that were taken since.
+ */
+export async function listSnapshots(folder: string, now: Instant): Promise<readonly StoredSnapshot[]> {
   const found = (await readdir(folder)).flatMap((name) => {
     const [, hour = '', minute = '', second = '', partial] = NAME.exec(name) ?? [];
     const takenAt = Date.parse(`${hour}:${minute}:${second}`);
     return partial !== undefined || Number.isNaN(takenAt) ? [] : [{ name, takenAt }];
   });
-  return found.toSorted((one, other) => other.takenAt - one.takenAt);
+  const sorted = found.toSorted((one, other) => other.takenAt - one.takenAt);
+  const isPast = ({ takenAt }: StoredSnapshot) => takenAt <= now;
+  return [...sorted.filter(isPast), ...sorted.filter((one) => !isPast(one))];
 }
 
-/** Removes all but the newest `keep` scheduled snapshots. */
-export async function pruneSnapshots(folder: string, keep: number): Promise<void> {
-  for (const { name } of (await listSnapshots(folder)).slice(keep)) await rm(join(folder, name), { force: true });
+/** Removes all but the newest `keep` scheduled snapshots, in the order of `listSnapshots`. */
+export async function pruneSnapshots(folder: string, keep: number, now: Instant): Promise<void> {
+  for (const { name } of (await listSnapshots(folder, now)).slice(keep)) await rm(join(folder, name), { force: true });
 }
 
 /**
