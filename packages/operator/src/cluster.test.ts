@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { CONFIG_MAPS } from '@gantry/objects';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connect } from './cluster.ts';
 
 const { signal } = new AbortController();
@@ -66,6 +67,28 @@ describe('a connection by a kubeconfig', () => {
     expect(requests).toEqual([]);
   });
 
+  it('closes its connections when it is disposed of', async () => {
+    const closed = Promise.withResolvers<void>();
+    server.keepAliveTimeout = 0;
+    server.on('connection', (socket: Socket) => socket.on('close', () => closed.resolve()));
+    {
+      using cluster = connect({ name: 'n', kubeconfig: write({ token: 'secret' }) });
+      await cluster.client.list(CONFIG_MAPS, {}, signal);
+    }
+    await closed.promise;
+  });
+
+  it('runs an exec plugin once for requests that start together', async () => {
+    const runs = join(folder, 'runs');
+    const apiVersion = 'client.authentication.k8s.io/v1';
+    const credential = { apiVersion, kind: 'ExecCredential', status: { token: 'made' } };
+    const program = `require('fs').appendFileSync(${JSON.stringify(runs)}, 'x'); process.stdout.write(${JSON.stringify(JSON.stringify(credential))})`;
+    const exec = { apiVersion, command: process.execPath, args: ['-e', program], interactiveMode: 'Never' };
+    using cluster = connect({ name: 'n', kubeconfig: write({ exec }) });
+    await Promise.all([1, 2, 3].map(() => cluster.client.list(CONFIG_MAPS, {}, signal)));
+    expect([readFileSync(runs, 'utf8'), requests.length]).toEqual(['x', 3]);
+  });
+
   it('asks an exec plugin for credentials', async () => {
     const credential = {
       apiVersion: 'client.authentication.k8s.io/v1',
@@ -110,5 +133,28 @@ describe('a connection by a kubeconfig', () => {
     expect(() => connect({ name: 'n', kubeconfig, context: 'nope' })).toThrow('no context named "nope"');
     expect(() => connect({ name: 'n', kubeconfig: join(folder, 'none') })).toThrow(/kubeconfig: .*none cannot be read/);
     expect(() => connect({ name: 'n', kubeconfig: write({}, { server: 'api' }) })).toThrow('is no URL: api');
+    expect(() => connect({ name: 'n', kubeconfig: write({}, { server: 'https://[' }) })).toThrow(
+      'is no URL: https://[',
+    );
+  });
+
+  it('refuses to guess a server when there is no kubeconfig', () => {
+    vi.stubEnv('KUBECONFIG', undefined);
+    vi.stubEnv('HOME', folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(() => connect({ name: 'n' })).toThrow('there is no KUBECONFIG');
+  });
+
+  it('does not repeat the text of a file that it cannot parse', () => {
+    const kubeconfig = join(folder, 'config');
+    writeFileSync(kubeconfig, 'users:\n- name: u\n  user:\n    token: "hunter2\n  x: [\n');
+    let failure: unknown;
+    try {
+      connect({ name: 'n', kubeconfig });
+    } catch (error) {
+      failure = error;
+    }
+    expect(inspect(failure)).toMatch(/config cannot be read: .*\(\d+:\d+\)/);
+    expect(inspect(failure)).not.toContain('hunter2');
   });
 });

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import type { AgentOptions, RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
+import { errorMessage } from '@gantry/base';
 import { createHttpClient, type Dialled, type ExchangeReport, type ObjectClient } from '@gantry/client';
 import { createHttpsAgent } from '@gantry/tls';
 
@@ -33,7 +34,7 @@ const MAX_RESPONSE_BYTES = 512 * 1024 * 1024;
 /**
  * Connects to the API server of a kubeconfig, or of the cluster in which this process is a pod. Certificates, tokens, token files, exec
  * plugins, OIDC and proxies are those that `KubeConfig` of `@kubernetes/client-node` supports; credentials that it renews are used at
- * the next request. Throws KubeconfigError for a context, cluster or file that does not exist.
+ * the next request. Throws KubeconfigError for a context, cluster or file that does not exist or cannot be read.
  *
  * @example
  * ```ts
@@ -45,19 +46,27 @@ export function connect({ name, kubeconfig, context, onExchange }: ConnectOption
   const config = readConfig(kubeconfig, context);
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new KubeconfigError(`kubeconfig: no context named "${config.getCurrentContext()}"`);
-  if (!/^https?:\/\//.test(cluster.server)) {
+  if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
     throw new KubeconfigError(`kubeconfig: the server of cluster "${cluster.name}" is no URL: ${cluster.server}`);
   }
+  const { dial, close } = createDial(config, cluster);
   const client = createHttpClient({
     server: cluster.server.replace(/\/$/, ''),
     fieldManager: name,
     maxResponseBytes: MAX_RESPONSE_BYTES,
-    dial: createDial(config, cluster),
+    dial,
     ...(onExchange === undefined ? {} : { onExchange }),
   });
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace ?? 'default';
-  return { client, namespace, [Symbol.dispose]: () => client[Symbol.dispose]() };
+  const dispose = (): void => {
+    client[Symbol.dispose]();
+    close();
+  };
+  return { client, namespace, [Symbol.dispose]: dispose };
 }
+
+/** What the library falls back to when there is no kubeconfig and no account of a pod. */
+const FALLBACK = { context: 'loaded-context', server: 'http://localhost:8080' };
 
 function readConfig(file: string | undefined, context: string | undefined): KubeConfig {
   const config = new KubeConfig();
@@ -65,9 +74,16 @@ function readConfig(file: string | undefined, context: string | undefined): Kube
     if (file === undefined) config.loadFromDefault();
     else config.loadFromFile(file);
   } catch (error) {
-    throw new KubeconfigError(`kubeconfig: ${file ?? 'the default one'} cannot be read: ${String(error)}`, {
-      cause: error,
-    });
+    // The parser's message goes on with lines of the file, which may contain credentials; so it is no cause either.
+    const [reason] = errorMessage(error).split('\n');
+    throw new KubeconfigError(`kubeconfig: ${file ?? 'the default one'} cannot be read: ${reason}`);
+  }
+  if (
+    file === undefined &&
+    config.getCurrentContext() === FALLBACK.context &&
+    config.getCurrentCluster()?.server === FALLBACK.server
+  ) {
+    throw new KubeconfigError('kubeconfig: there is no KUBECONFIG, no ~/.kube/config and no account of a pod');
   }
   if (context !== undefined) config.setCurrentContext(context);
   return config;
@@ -82,12 +98,19 @@ type Material = Pick<AgentOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx' 
 function createDial(
   config: KubeConfig,
   { server, proxyUrl }: { readonly server: string; readonly proxyUrl?: string | undefined },
-): () => Promise<Dialled> {
+): { readonly dial: () => Promise<Dialled>; readonly close: () => void } {
   const plain = new HttpAgent({ keepAlive: true });
   let kept: { readonly agent: HttpAgent; readonly material: Material } | undefined;
-  return async () => {
+  let asked: Promise<RequestOptions> | undefined;
+  const ask = async (): Promise<RequestOptions> => {
     const options: RequestOptions = {};
     await config.applyToHTTPSOptions(options);
+    return options;
+  };
+  const dial = async (): Promise<Dialled> => {
+    // Requests that start together share one run of an exec plugin.
+    asked ??= ask().finally(() => (asked = undefined));
+    const options = await asked;
     const { auth } = options;
     const credentials = { headers: textsOf(options.headers), ...(typeof auth === 'string' ? { auth } : {}) };
     if (proxyUrl !== undefined && proxyUrl !== '') return { agent: options.agent as HttpAgent, ...credentials };
@@ -98,6 +121,11 @@ function createDial(
     }
     return { agent: kept.agent, ...credentials };
   };
+  const close = (): void => {
+    plain.destroy();
+    kept?.agent.destroy();
+  };
+  return { dial, close };
 }
 
 function materialOf({ ca, cert, key, passphrase, pfx, rejectUnauthorized, servername }: RequestOptions): Material {

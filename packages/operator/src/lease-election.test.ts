@@ -96,6 +96,14 @@ describe('an election by a Lease', () => {
     expect(events.slice(2), 'whoever is first').toHaveLength(1);
   });
 
+  it('ends a term in time although its client does not stop waiting', async () => {
+    candidate('one');
+    await clock.advance(0);
+    client.update = () => new Promise(() => undefined);
+    await clock.advance(11_900);
+    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+  });
+
   it('takes over only after the duration of the Lease since its last renewal was seen', async () => {
     const time = new Date(clock.now() + 3_600_000).toISOString();
     const spec = { holderIdentity: 'dead', leaseDurationSeconds: 40, renewTime: time, leaseTransitions: 7 };
@@ -139,6 +147,7 @@ describe('an election by a Lease', () => {
       log: silentLog,
     };
     expect(() => new LeaseElection({ ...own, renewMs: 15_000 })).toThrow('renewMs: must be less than leaseMs');
+    expect(() => new LeaseElection({ ...own, renewMs: Number.NaN })).toThrow('renewMs: must be less than leaseMs');
     expect(() => new LeaseElection({ ...own, leaseMs: 12_500 })).toThrow('leaseMs: must be whole seconds');
     expect(() => new LeaseElection({ ...own, retryMs: 10_000 })).toThrow('retryMs: must be between 0 and renewMs');
   });

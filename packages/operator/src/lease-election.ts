@@ -5,6 +5,7 @@ import {
   errorMessage,
   formatMicroTime,
   pause,
+  raceAbort,
   type Random,
   settlesWithin,
   withDeadline,
@@ -72,8 +73,8 @@ export class LeaseElection implements Election<LeaseTerm> {
   constructor(options: LeaseElectionOptions) {
     const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
     if (!Number.isInteger(leaseMs / 1000)) throw new LeaseTimesError('leaseMs: must be whole seconds');
-    if (renewMs >= leaseMs) throw new LeaseTimesError('renewMs: must be less than leaseMs');
-    if (retryMs <= 0 || retryMs >= renewMs) throw new LeaseTimesError('retryMs: must be between 0 and renewMs');
+    if (!(renewMs < leaseMs)) throw new LeaseTimesError('renewMs: must be less than leaseMs');
+    if (!(retryMs > 0 && retryMs < renewMs)) throw new LeaseTimesError('retryMs: must be between 0 and renewMs');
     this.#options = options;
     this.#leaseMs = leaseMs;
     this.#renewMs = renewMs;
@@ -129,7 +130,8 @@ export class LeaseElection implements Election<LeaseTerm> {
     const { clock, log, lease } = this.#options;
     try {
       using within = withDeadline(clock, signal, ms);
-      return await work(within);
+      // The end of a term must not depend on a client that stops at once, for example while a plugin fetches its credentials.
+      return await raceAbort(work(within), within);
     } catch (error) {
       // Another candidate was faster.
       const isRace = isReason(error, 'Conflict') || isReason(error, 'AlreadyExists');
@@ -190,7 +192,7 @@ export class LeaseElection implements Election<LeaseTerm> {
       using within = withDeadline(clock, never, Math.max(0, untilMs - clock.monotonicMs()));
       const time = formatMicroTime(clock.now());
       const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: time, acquireTime: time };
-      await client.update(LEASES, { ...lease, spec }, within);
+      await raceAbort(client.update(LEASES, { ...lease, spec }, within), within);
     } catch (error) {
       log.warn({ lease: this.#options.lease, reason: errorMessage(error) }, 'the Lease was not released: it expires');
     }

@@ -176,6 +176,7 @@ describe('an operator', () => {
     expect(() => create({ controllers: [controller({ workers: 0 })] })).toThrow(
       'controllers[c].workers: must be a positive',
     );
+    expect(() => create({ leaderElection: { retryMs: 60_000 } })).toThrow('retryMs: must be between 0 and renewMs');
     const rateLimit = { perSecond: 0, burst: 1 };
     expect(() => create({ controllers: [controller({ rateLimit })] })).toThrow('controllers[c].rateLimit.perSecond');
   });

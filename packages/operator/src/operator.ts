@@ -19,7 +19,7 @@ import {
   Informers,
   ResourceDirectory,
 } from '@gantry/controller-runtime';
-import { dns1123Subdomain } from '@gantry/objects';
+import { dns1123Subdomain, type ObjectKey } from '@gantry/objects';
 import {
   createHealth,
   createLogger,
@@ -121,8 +121,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
 }
 
 /**
- * Puts an operator together, for a process that does more than that, and for tests. Throws OptionsError, which names the field, and
- * KubeconfigError.
+ * Puts an operator together, for a process that does more than that, and for tests. Throws OptionsError and LeaseTimesError, which
+ * name the field, and KubeconfigError.
  */
 export function createOperator(options: OperatorOptions): Operator {
   checkOptions(options);
@@ -158,6 +158,7 @@ class ControllerOperator implements Operator {
   readonly #meter: OperatorMeter = createOperatorMeter(this.#metrics);
   readonly #informers: Informers;
   readonly #group: ControllerGroup;
+  readonly #election: { readonly election: LeaseElection; readonly lease: ObjectKey } | undefined;
   readonly #draining = new AbortController();
   #working: Promise<void> = Promise.resolve();
 
@@ -181,6 +182,25 @@ class ControllerOperator implements Operator {
     const reports = createControllerMetrics(this.#metrics, () => this.#group.queues());
     const shared = { client, informers: this.#informers, clock, random, log };
     this.#group = new ControllerGroup({ ...shared, controllers, served, ...reports });
+    this.#election = this.#createElection();
+  }
+
+  #createElection(): { readonly election: LeaseElection; readonly lease: ObjectKey } | undefined {
+    const { leaderElection, name } = this.#options;
+    if (leaderElection === undefined) return undefined;
+    const { client, namespace } = this.#cluster;
+    const lease = { namespace: leaderElection.namespace ?? namespace, name: leaderElection.name ?? name };
+    const election = new LeaseElection({
+      ...leaderElection,
+      client,
+      lease,
+      identity: `${hostname()}_${systemUid()}`,
+      idle: () => Promise.allSettled([this.#working]).then(() => undefined),
+      clock: this.#clock,
+      random: this.#random,
+      log: this.#logger,
+    });
+    return { election, lease };
   }
 
   get cache(): Cache {
@@ -242,25 +262,13 @@ class ControllerOperator implements Operator {
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
-    const { leaderElection, name } = this.#options;
-    if (leaderElection === undefined) {
+    if (this.#election === undefined) {
       await this.#act('nobody', signal);
       return;
     }
-    const { client, namespace } = this.#cluster;
-    const lease = { namespace: leaderElection.namespace ?? namespace, name: leaderElection.name ?? name };
+    const { election, lease } = this.#election;
     const { setLeading } = this.#meter;
     setLeading(lease.name, false);
-    const election = new LeaseElection({
-      ...leaderElection,
-      client,
-      lease,
-      identity: `${hostname()}_${systemUid()}`,
-      idle: () => Promise.allSettled([this.#working]).then(() => undefined),
-      clock: this.#clock,
-      random: this.#random,
-      log: this.#logger,
-    });
     await lead(
       {
         election,
