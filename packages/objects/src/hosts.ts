@@ -7,9 +7,10 @@ export const ENGINE_LABEL = 'gantry.dev/engine';
 export const HOST_ADDRESS_ANNOTATION = 'gantry.dev/host-address';
 
 /** A Node's annotation: its host's custodian drains it. A returning agent removes it. */
-/** On a pod of a lost node: its host's custodian has seen that none of its containers exists, after which none can start. */
-export const CONTAINERS_STOPPED = 'gantry.dev/containers-stopped';
 export const DRAINING_ANNOTATION = 'gantry.dev/draining';
+
+/** A condition of a pod of a lost node: its host's custodian has seen that it has no container, and none can start any more. */
+export const CONTAINERS_STOPPED = 'gantry.dev/containers-stopped';
 
 /** A Node's annotation: its host forwards the ports of load balancers from this address, its loopback. */
 export const FORWARDED_FROM_ANNOTATION = 'gantry.dev/forwarded-from';
