@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 
 /** A program whose output is read line by line. */
 export interface LineProcess {
@@ -8,7 +7,7 @@ export interface LineProcess {
   readonly ended: Promise<string>;
 }
 
-/** Starts a program. `signal` ends it. */
+/** Starts a program. `signal` ends it, perhaps within a line: only complete lines are reported. */
 export function startLines(
   program: string,
   args: readonly string[],
@@ -20,7 +19,15 @@ export function startLines(
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-2000)));
   // An abort is reported as an error of the child; its end follows all the same.
   child.on('error', (error) => (said = error.message));
-  createInterface({ input: child.stdout }).on('line', onLine);
+  let parts: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const [first = '', ...others] = text.split('\n');
+    parts.push(first);
+    for (const next of others) {
+      onLine(parts.join(''));
+      parts = [next];
+    }
+  });
   // Not `once`: it would reject with the error of an abort.
   return { child, ended: new Promise((resolve) => child.once('close', () => resolve(said.trim()))) };
 }

@@ -23,9 +23,10 @@ export async function recordEngine(
   const labels = [`gantry.cluster=${clusterId}`, `com.docker.compose.project=${clusterId}`];
   await snapshot(engine, folder);
   const streams = labels.map((label) => follow(engine, folder, label, stop));
-  return {
-    ended: Promise.all(streams).then(() => snapshot(engine, folder)),
-  };
+  const ended = Promise.all(streams).then(() => snapshot(engine, folder));
+  // The campaign awaits it at its end. An unhandled rejection before that would end the process without healing.
+  ended.catch(() => undefined);
+  return { ended };
 }
 
 async function follow(engine: ChaosEngine, folder: RunFolder, label: string, stop: AbortSignal): Promise<void> {

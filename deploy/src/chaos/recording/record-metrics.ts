@@ -10,7 +10,14 @@ const SELECTED =
 const READ = "fetch('http://127.0.0.1:10255/metrics').then((r) => r.text()).then((t) => process.stdout.write(t))";
 
 /** Records selected metrics of the services every ten seconds until aborted. A container that does not answer is left out. */
-export async function recordMetrics(engine: ChaosEngine, folder: RunFolder, stop: AbortSignal): Promise<void> {
+export function recordMetrics(engine: ChaosEngine, folder: RunFolder, stop: AbortSignal): Promise<void> {
+  const ended = record(engine, folder, stop);
+  // The campaign awaits it at its end. An unhandled rejection before that would end the process without healing.
+  ended.catch(() => undefined);
+  return ended;
+}
+
+async function record(engine: ChaosEngine, folder: RunFolder, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     const running = (await engine.services()).filter(
       ({ service, state }) => SERVICES.includes(service) && state === 'running',

@@ -1,6 +1,13 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ChaosEngine } from '../engine.ts';
+import { startLines } from './line-process.ts';
 import { readKeys } from './record-etcd.ts';
-import { readSamples } from './record-metrics.ts';
+import { readSamples, recordMetrics } from './record-metrics.ts';
+import { RunFolder } from './run-folder.ts';
 
 test('selected samples are read with their labels', () => {
   const text = [
@@ -22,4 +29,31 @@ test('keys keep their values as base64', () => {
     { key: '/a', value: 'AAE=', createRevision: 2, modRevision: 3, version: 4 },
   ]);
   expect(readKeys('{"header":{}}')).toEqual([]);
+});
+
+test('lines of a program are read whole, and one that is cut off is left out', async () => {
+  const lines: string[] = [];
+  const long = 'x'.repeat(200_000);
+  const program = `process.stdout.write('first\\n' + 'x'.repeat(200000) + '\\n{"cut":')`;
+  await startLines(process.execPath, ['-e', program], new AbortController().signal, (line) => lines.push(line)).ended;
+  expect(lines).toEqual(['first', long]);
+});
+
+test('the folder of a run is for its owner alone', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'gantry-chaos-'));
+  onTestFinished(() => rmSync(parent, { recursive: true }));
+  await using folder = new RunFolder(join(parent, 'run'), new ManualClock());
+  expect(statSync(folder.path).mode & 0o777).toBe(0o700);
+});
+
+test('a recording that fails is reported when it is awaited', async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  const engine = { services: () => Promise.reject(new TypeError('no engine')) } as unknown as ChaosEngine;
+  const ended = recordMetrics(engine, {} as RunFolder, new AbortController().signal);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).toEqual([]);
+  await expect(ended).rejects.toThrow('no engine');
 });

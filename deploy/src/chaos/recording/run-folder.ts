@@ -21,7 +21,8 @@ export class RunFolder implements AsyncDisposable {
   constructor(path: string, clock: Clock) {
     this.path = path;
     this.#clock = clock;
-    mkdirSync(path, { recursive: true });
+    // For its owner alone: the history of etcd has the objects of the cluster.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
   }
 
   etcd(member: string, record: EtcdRecord): number {
