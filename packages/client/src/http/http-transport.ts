@@ -1,7 +1,7 @@
 import { type Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { type CancelTimer, type Clock, DeadlineError, setPatientTimer } from '@gantry/base';
+import { type CancelTimer, type Clock, DeadlineError, raceAbort, setPatientTimer, withDeadline } from '@gantry/base';
 import { type Status, StatusError, type StatusReason } from '@gantry/objects';
 import { createHttpsAgent, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
@@ -53,6 +53,9 @@ export class ConnectionError extends Error {
  * waits up to a minute before it sends its first packet again, also when the network works again: a new attempt sends one at once.
  */
 const CONNECT_MS = 4000;
+
+/** Milliseconds for the credentials of one request. */
+const DIAL_MS = 60_000;
 
 /** An attempt to connect took too long. Another one may succeed at once. */
 class ConnectTimeoutError extends Error {
@@ -131,7 +134,7 @@ export class HttpTransport implements Disposable {
 
   async #exchange(request: HttpRequest, signal: AbortSignal, limits: Limits): Promise<Exchange> {
     signal.throwIfAborted();
-    const dialled = await this.#dial();
+    const dialled = await this.#dial(signal, limits);
     signal.throwIfAborted();
     const exchange = await this.#reported(request, dialled, signal, limits);
     const { response, failure } = exchange;
@@ -140,11 +143,14 @@ export class HttpTransport implements Disposable {
     return exchange;
   }
 
-  async #dial(): Promise<Dialled> {
+  /** The library may wait for a plugin that never ends, and cannot be stopped. */
+  async #dial(signal: AbortSignal, { deadlineMs = DIAL_MS }: Limits): Promise<Dialled> {
     if (this.#dialling.dial === undefined) return { agent: this.#agent };
     try {
-      return await this.#dialling.dial();
+      using within = withDeadline(this.#clock, signal, Math.min(deadlineMs, DIAL_MS));
+      return await raceAbort(this.#dialling.dial(), within);
     } catch (error) {
+      signal.throwIfAborted();
       throw new ConnectionError('no', error instanceof Error ? error : new TypeError(String(error)));
     }
   }
