@@ -34,6 +34,13 @@ export interface NodeFact {
   readonly address: string;
 }
 
+/** A deleted pod of a lost node, which stays until its containers are known to have stopped. */
+export interface WaitingPod {
+  readonly node: string;
+  /** `NAMESPACE/NAME` */
+  readonly pod: string;
+}
+
 export interface CertificateFact {
   readonly of: string;
   readonly notBefore: Instant;
@@ -54,5 +61,6 @@ export interface Facts {
   readonly api: ApiFact;
   readonly leaders: readonly Leader[];
   readonly nodes: readonly NodeFact[];
+  readonly waitingPods: readonly WaitingPod[];
   readonly certificates: readonly CertificateFact[];
 }

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { type Lease, LEASE_TTL_ANNOTATION, LEASES, type Node, NODES } from '@gantry/objects';
+import { type Lease, LEASE_TTL_ANNOTATION, LEASES, type Node, NODES, PODS } from '@gantry/objects';
 import { type Clock, errorMessage, systemClock, withDeadline } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
 import { adminCertificate, openApi } from '../cluster/api.ts';
@@ -7,7 +7,7 @@ import { openProject, type Project, type ServiceContainer } from '../cluster/com
 import { failingMembers } from '../cluster/etcd-members.ts';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
-import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact } from './facts.ts';
+import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact, WaitingPod } from './facts.ts';
 
 /** The facts of this checkout's cluster. */
 export function gatherCheckoutFacts(config: CommandConfig, clusterId: string, shell: Shell): Promise<Facts> {
@@ -147,6 +147,7 @@ interface FromApi {
   readonly api: ApiFact;
   readonly leaders: readonly Leader[];
   readonly nodes: readonly NodeFact[];
+  readonly waitingPods: readonly WaitingPod[];
 }
 
 async function askApi(clock: Clock, openApi: () => HttpClient): Promise<FromApi> {
@@ -157,14 +158,18 @@ async function askApi(clock: Clock, openApi: () => HttpClient): Promise<FromApi>
     const version = JSON.parse(await api.raw({ method: 'GET', path: '/version' }, deadline)) as { gitVersion: string };
     const leases = await api.list(LEASES, { namespace: 'kube-system' }, deadline);
     const nodes = await api.list(NODES, {}, deadline);
+    const facts = nodes.items.map(nodeFact);
+    const lost = facts.filter(({ ready }) => ready === 'Unknown');
+    const waiting = await Promise.all(lost.map(({ name }) => waitingPods(api, name, deadline)));
     return {
+      waitingPods: waiting.flat(),
       api: { state: 'ready', version: version.gitVersion },
       leaders: leases.items.map((lease) => leaderOf(lease, clock)),
-      nodes: nodes.items.map(nodeFact),
+      nodes: facts,
     };
   } catch (error) {
     const why = deadline.aborted ? `no answer within ${API_MS / 1000} s` : whyNotReady(errorMessage(error));
-    return { api: { state: 'not ready', why }, leaders: [], nodes: [] };
+    return { api: { state: 'not ready', why }, leaders: [], nodes: [], waitingPods: [] };
   }
 }
 
@@ -174,6 +179,14 @@ export function whyNotReady(message: string): string {
   const [first = ''] = message.replace(/^no API server can be reached: /, '').split('\n');
   const line = failed.length > 0 ? failed.join('; ') : first;
   return line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
+}
+
+/** As the controller-manager has marked them. */
+async function waitingPods(api: HttpClient, node: string, signal: AbortSignal): Promise<readonly WaitingPod[]> {
+  const { items } = await api.list(PODS, { fieldSelector: `spec.nodeName=${node}` }, signal);
+  return items
+    .filter(({ metadata, status }) => metadata.deletionTimestamp !== undefined && status?.reason === 'NodeLost')
+    .map(({ metadata: { namespace = '', name = '' } }) => ({ node, pod: `${namespace}/${name}` }));
 }
 
 function leaderOf(lease: Lease, clock: Clock): Leader {

@@ -30,6 +30,7 @@ const well: Facts = {
     { component: 'kube-controller-manager', holder: 'b', freshness: 'current', ttlMs: 8000 },
   ],
   nodes: [{ name: 'host-1', ready: 'True', pressures: [], version: 'v1.36.2', address: '10.128.0.9' }],
+  waitingPods: [],
   certificates: [lasting('etcd-0', 365, 300), lasting('scheduler', 30, 12), lasting('the authority', 3650, 1000)],
 };
 
@@ -149,6 +150,14 @@ test.each([
       ],
     },
     'the host of host-2 has no custodian: docker compose ps -a agent',
+  ],
+  [
+    'pods of a lost node that nobody has stopped',
+    {
+      nodes: [...well.nodes, { name: 'host-2', ready: 'Unknown', pressures: [], version: '', address: '' }],
+      waitingPods: ['db-0', 'db-1', 'db-2', 'db-3'].map((name) => ({ node: 'host-2', pod: `shop/${name}` })),
+    },
+    'shop/db-0, shop/db-1, shop/db-2 and 1 more: waiting until the containers on host-2 are known to have stopped: start an agent of its host, or, if the host is off: kubectl taint nodes host-2 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
   ],
   [
     'a certificate near its end',

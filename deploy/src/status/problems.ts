@@ -128,14 +128,30 @@ function leaderProblems({ api, leaders }: Facts): string[] {
   return [...elected, ...custodians];
 }
 
-function nodeProblems({ api, nodes }: Facts): string[] {
+/** How many waiting pods of a node are named. */
+const NAMED = 3;
+
+function nodeProblems({ api, nodes, waitingPods }: Facts): string[] {
   if (api.state !== 'ready') return [];
   if (nodes.length === 0) return [`there is no node: pods stay Pending: ${START} --scale agent=2`];
   const lost = nodes.filter((node) => node.ready !== 'True');
   const pods = lost.length === nodes.length ? 'no other node could take its pods' : 'its pods move to other nodes';
+  const moving = lost.flatMap(({ name, ready }) => {
+    const waiting = waitingPods.filter(({ node }) => node === name).map(({ pod }) => pod);
+    const named = waiting.slice(0, NAMED).join(', ');
+    const more = waiting.length > NAMED ? ` and ${waiting.length - NAMED} more` : '';
+    return [
+      `node ${name} is not Ready (${ready}): ${pods}: docker compose ps -a agent`,
+      ...(waiting.length === 0
+        ? []
+        : [
+            `${named}${more}: waiting until the containers on ${name} are known to have stopped: start an agent of its host, or, if the host is off: kubectl taint nodes ${name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`,
+          ]),
+    ];
+  });
   const pressed = nodes.filter(({ pressures }) => pressures.length > 0);
   return [
-    ...lost.map((node) => `node ${node.name} is not Ready (${node.ready}): ${pods}: docker compose ps -a agent`),
+    ...moving,
     ...pressed.map(({ name, pressures }) => {
       const help = pressures.includes('DiskPressure') ? 'docker system df' : `kubectl describe node ${name}`;
       return `node ${name} has ${pressures.join(', ')}: it takes no pods and evicts some: ${help}`;

@@ -57,7 +57,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     sealedResources: sealedResources(reader.list('GANTRY_SEALED_RESOURCES', ['secrets'])),
     serviceCidr: reader.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     podCidr: reader.text('GANTRY_POD_CIDR', '10.128.0.0/20'),
-    defaultTolerationSeconds: reader.integer('GANTRY_DEFAULT_TOLERATION_SECONDS', { min: 0, max: 86_400 }, 5),
+    defaultTolerationSeconds: reader.integer('GANTRY_DEFAULT_TOLERATION_SECONDS', { min: 0, max: 86_400 }, 2),
     optionalResources: optionalResourcesOf(reader.list('GANTRY_RUNTIME_CONFIG', [])),
     podSecurityExemptions: {
       usernames: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_USERNAMES', () => []),

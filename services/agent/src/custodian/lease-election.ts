@@ -12,9 +12,9 @@ import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 
 const NAMESPACE = 'kube-system';
-const DURATION_SECONDS = 5;
+const DURATION_SECONDS = 4;
 const DURATION_MS = DURATION_SECONDS * 1000;
-const INTERVAL_MS = 2_000;
+const INTERVAL_MS = 1_000;
 /** The time limit for the release of the Lease. */
 const RELEASE_MS = 1_000;
 

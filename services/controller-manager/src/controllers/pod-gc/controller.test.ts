@@ -1,5 +1,5 @@
 import type { ObjectWrite } from '@gantry/client';
-import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
+import { EVENTS, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createMeters } from '../../metrics/meters.ts';
@@ -53,6 +53,33 @@ describe('the collector of pods, overtaken by others', () => {
     expect(pod?.status?.phase).toBe('Failed');
     expect(pod?.status?.conditions).toContainEqual(expect.objectContaining(gate));
     expect(pod?.metadata.deletionTimestamp).toBeDefined();
+  });
+});
+
+describe('the collector of pods, with a node that is lost', () => {
+  it('says once in the pod and in an Event what the pod waits for, and removes it with the taint', async () => {
+    const { clock, client, stop, run } = createControllerHarness();
+    const ready = (status: string) => ({ conditions: [{ type: 'Ready', status }] });
+    await client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: ready('True') });
+    const finalizers = ['example.org/hold'];
+    const spec = { containers: [], nodeName: 'n', terminationGracePeriodSeconds: 1 };
+    await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { ...KEY, finalizers }, spec });
+    await client.delete(PODS, KEY, {}, stop.signal);
+    run([createPodGcController(createMeters(createMetrics()).podGc)]);
+    await clock.advance(30_000);
+    expect(client.all(PODS)[0]?.status?.reason).toBeUndefined();
+    const node = await client.get(NODES, { namespace: '', name: 'n' }, stop.signal);
+    const lost = await client.updateStatus(NODES, { ...node, status: ready('Unknown') }, stop.signal);
+    await clock.advance(60_000);
+    const { status } = client.all(PODS)[0] ?? {};
+    expect(status).toMatchObject({ reason: 'NodeLost', message: expect.stringContaining('Node n is lost') });
+    expect(client.all(EVENTS).filter(({ reason }) => reason === 'NodeLost')).toEqual([
+      expect.objectContaining({ type: 'Warning', reason: 'NodeLost', message: status?.message, count: 1 }),
+    ]);
+    const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+    await client.update(NODES, { ...lost, spec: { taints } }, stop.signal);
+    await clock.advance(1_000);
+    expect(client.all(PODS)[0]?.status?.phase).toBe('Failed');
   });
 });
 

@@ -11,7 +11,15 @@ import {
 } from '@gantry/controller-runtime';
 import { formatKey, hasEnded, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { ForcedReason, PodGcMeter } from '../../metrics/nodes.ts';
-import { type Action, changesCollection, excessPods, isOutOfService, MAX_FINISHED, planPodCollection } from './plan.ts';
+import {
+  type Action,
+  changesCollection,
+  excessPods,
+  isLost,
+  isOutOfService,
+  MAX_FINISHED,
+  planPodCollection,
+} from './plan.ts';
 
 /** A pod whose node does not exist. */
 interface Orphan {
@@ -48,7 +56,10 @@ export function createPodGcController(meter: PodGcMeter): ControllerSpec {
       {
         resource: NODES,
         keys: (node, old, cache) =>
-          node === undefined || old === undefined || isOutOfService(node) !== isOutOfService(old)
+          node === undefined ||
+          old === undefined ||
+          isOutOfService(node) !== isOutOfService(old) ||
+          isLost(node) !== isLost(old)
             ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf)
             : [],
       },
@@ -127,6 +138,13 @@ async function execute(pod: Pod, action: Action, hands: Hands, signal: AbortSign
       const change = { metadata: { uid, resourceVersion }, status: action.status };
       const patch = { strategic: change, subresource: 'status' } as const;
       await ignoreNotFound(hands.client.patch(PODS, keyOf(pod), patch, signal));
+      break;
+    }
+    case 'markWaiting': {
+      const change = { metadata: { uid, resourceVersion }, status: action.status };
+      const patch = { strategic: change, subresource: 'status' } as const;
+      const written = await ignoreNotFound(hands.client.patch(PODS, keyOf(pod), patch, signal));
+      if (written !== undefined) hands.events.event(pod, 'Warning', 'NodeLost', action.status.message);
       break;
     }
     case 'delete':

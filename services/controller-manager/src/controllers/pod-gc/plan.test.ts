@@ -8,6 +8,8 @@ interface Case {
   readonly node?: string;
   readonly deleting?: boolean;
   readonly graceSeconds?: number;
+  /** How long ago the grace period has ended; a long time when absent. */
+  readonly endedForMs?: number;
   readonly finalizers?: readonly string[];
   readonly phase?: string;
   /** The node, with its condition Ready and the key of its taint. */
@@ -26,8 +28,8 @@ const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => (
   spec: { containers: [], ...(nodeName === undefined ? {} : { nodeName }) },
 });
 
-function podOf({ node, deleting = false, graceSeconds, finalizers, phase }: Case): Pod {
-  const one = pod(node, deleting ? '2026-01-01T00:00:00Z' : undefined);
+function podOf({ node, deleting = false, endedForMs = NOW, graceSeconds, finalizers, phase }: Case): Pod {
+  const one = pod(node, deleting ? new Date(NOW - endedForMs).toISOString() : undefined);
   const grace = graceSeconds === undefined ? {} : { deletionGracePeriodSeconds: graceSeconds };
   return {
     ...one,
@@ -49,6 +51,7 @@ function nodeOf({ host }: Case): Node | undefined {
 
 function describeAction(action: Action): string {
   if (action.kind === 'delete') return `delete ${action.why}`;
+  if (action.kind === 'markWaiting') return `${action.kind} ${action.status.reason}`;
   const conditions = (action.status.conditions ?? []).map(({ type }) => type).join();
   return conditions === '' ? action.kind : `${action.kind} with ${conditions}`;
 }

@@ -19,6 +19,8 @@ interface ObservedPod {
 
 export type Action =
   | { readonly kind: 'markFailed'; readonly status: PodStatus }
+  /** A deleted pod of a lost node: the status says what its removal waits for. */
+  | { readonly kind: 'markWaiting'; readonly status: PodStatus & { readonly message: string } }
   /** Without a grace period, because no agent is left that could stop the pod. */
   | { readonly kind: 'delete'; readonly why: 'node-gone' | 'out-of-service' | 'never-started' };
 
@@ -28,12 +30,20 @@ export type Action =
  */
 export const QUARANTINE_MS = 40_000;
 
+/** How long after the end of its grace period a deleted pod of a lost node counts as waiting. The host's custodian needs less. */
+export const PROOF_MS = 10_000;
+
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** Whether an administrator has declared that nothing runs on a node: by a taint, while the node is not ready. */
 export function isOutOfService(node: Node | undefined): boolean {
   if (node?.spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE) !== true) return false;
   return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') !== true;
+}
+
+/** Whether a node is lost: its agent sends no heartbeats. */
+export function isLost(node: Node | undefined): boolean {
+  return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'Unknown') === true;
 }
 
 /** Whether an update of a pod may change its collection: its node or its deletion. */
@@ -43,15 +53,28 @@ export function changesCollection(pod: Pod, old: Pod): boolean {
 
 /**
  * Deletes pods whose node is gone, deleted pods whose node is out of service, and pods that were deleted before they got a node. They are
- * marked as failed first, because no agent is left that would.
+ * marked as failed first, because no agent is left that would. A deleted pod whose node is lost stays, since its containers may run: its
+ * status says what it waits for.
  */
 export function planPodCollection({ pod, node, missingSince }: ObservedPod, now: Instant): Plan<Action> {
   const isDeleted = pod.metadata.deletionTimestamp !== undefined;
   if ((pod.spec?.nodeName ?? '') === '') return { actions: isDeleted ? ending(pod, 'never-started', now) : [] };
   if (isDeleted && isOutOfService(node)) return { actions: ending(pod, 'out-of-service', now) };
+  if (isDeleted && isLost(node)) return planWaiting(pod, now);
   if (missingSince === undefined) return { actions: [] };
   const requeueAt = missingSince + QUARANTINE_MS;
   return now < requeueAt ? { actions: [], requeueAt } : { actions: ending(pod, 'node-gone', now) };
+}
+
+function planWaiting(pod: Pod, now: Instant): Plan<Action> {
+  const { deletionTimestamp = '' } = pod.metadata;
+  const { nodeName = '' } = pod.spec ?? {};
+  const requeueAt = Date.parse(deletionTimestamp) + PROOF_MS;
+  if (now < requeueAt) return { actions: [], requeueAt };
+  const message = `Node ${nodeName} is lost. The pod stays, and its successor waits, until the containers are known to have stopped: by an agent of the node's host, or by the taint ${OUT_OF_SERVICE} if the host is off`;
+  if (isLeaving(pod) || pod.status?.message === message) return { actions: [] };
+  // The reason that Kubernetes' node controller gave such pods.
+  return { actions: [{ kind: 'markWaiting', status: { reason: 'NodeLost', message } }] };
 }
 
 function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: Instant): readonly Action[] {

@@ -52,6 +52,35 @@ it('spares a pod that names a node just before the taint of its lost agent goes'
   expect(client.all(PODS).map((pod) => pod.metadata.deletionTimestamp)).toEqual([undefined]);
 });
 
+it.each([
+  [
+    'of a StatefulSet',
+    { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 's', uid: 's', controller: true }] },
+    [],
+  ],
+  ['with a claim', {}, [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }]],
+])('leaves the end of a pod %s to its node, also without a grace period', async (_, owned, volumes) => {
+  const { clock, client, run } = createControllerHarness();
+  const taints = [{ key: 'maintenance', effect: 'NoExecute' }];
+  await client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: { taints } });
+  const spec = { containers: [], nodeName: 'n', terminationGracePeriodSeconds: 0, volumes };
+  // Without a grace period of its own.
+  await client.put(PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...KEY, name: 'other' },
+    spec: { ...spec, volumes: [] },
+  });
+  await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { ...KEY, ...owned }, spec });
+  const graces = new Map<string | undefined, number | null | undefined>();
+  const meanwhile = async (write: ObjectWrite) => {
+    if (write.verb === 'delete') graces.set(write.key.name, write.options?.gracePeriodSeconds);
+  };
+  run([createTaintEvictionController(createMeters(createMetrics()).taintEviction)], { meanwhile });
+  await clock.advance(1_000);
+  expect([graces.get('p'), graces.get('other')]).toEqual([1, undefined]);
+});
+
 describe('an eviction that is scheduled', () => {
   const start = async (metrics = createMetrics()) => {
     const harness = createControllerHarness();

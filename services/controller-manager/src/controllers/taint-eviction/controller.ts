@@ -11,6 +11,7 @@ import type { TaintEvictionMeter } from '../../metrics/nodes.ts';
 import {
   type Action,
   changesEviction,
+  evictionGrace,
   hasEvictingTaint,
   planEviction,
   type ScheduledEviction,
@@ -90,5 +91,5 @@ async function evict(
   events.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${formatKey(key)}`);
   const change = { metadata: { uid }, status: { conditions: [condition] } };
   await ignoreNotFound(client.patch(PODS, key, { strategic: change, subresource: 'status' }, signal));
-  await ignoreNotFound(client.delete(PODS, key, { uid }, signal));
+  await ignoreNotFound(client.delete(PODS, key, { uid, gracePeriodSeconds: evictionGrace(pod) }, signal));
 }

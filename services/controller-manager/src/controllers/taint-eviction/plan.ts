@@ -1,5 +1,13 @@
 import type { Instant, Plan } from '@gantry/base';
-import { disruptionTarget, equalJson, type Node, type Pod, type PodCondition, toleratesTaint } from '@gantry/objects';
+import {
+  claimsOfPod,
+  disruptionTarget,
+  equalJson,
+  type Node,
+  type Pod,
+  type PodCondition,
+  toleratesTaint,
+} from '@gantry/objects';
 
 const NO_EXECUTE = 'NoExecute';
 
@@ -16,6 +24,16 @@ export type Action =
   | { readonly kind: 'schedule'; readonly since: Instant }
   /** Reports that the pod stays or is deleted for another reason, and forgets it. */
   | { readonly kind: 'cancel' };
+
+/**
+ * The grace period with which a pod is evicted; undefined for the pod's own. With a grace period of 0, the API server would remove the object
+ * at once. A pod that may have an identity stays until its containers are known to have stopped.
+ */
+export function evictionGrace(pod: Pod): number | undefined {
+  if (pod.spec?.terminationGracePeriodSeconds !== 0) return undefined;
+  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return owner?.kind === 'StatefulSet' || claimsOfPod(pod).length > 0 ? 1 : undefined;
+}
 
 /** Evicts a pod that does not tolerate its node's NoExecute taints, now or when its toleration expires. */
 export function planEviction(
