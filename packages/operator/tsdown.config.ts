@@ -1,25 +1,33 @@
 import { defineConfig } from 'tsdown';
 
+/** Libraries of the API server that the test kit needs. They are bundled, so that users do not install them for the package itself. */
+const BUNDLED = /^(re2js|@bufbuild\/protobuf)(\/|$)/;
+/** What users install: the dependencies of package.json. */
+const INSTALLED = /^(@kubernetes\/client-node|pino|prom-client|zod)$/;
+const OURS = /^(@gantry\/|node:|[./\0]|src\/)/;
+
 // What users install: the workspaces that the package is made of are bundled into it, with their types.
 export default defineConfig({
-  entry: ['src/index.ts'],
+  entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
   outDir: 'bundle',
   format: 'esm',
   target: 'node22',
   dts: true,
-  sourcemap: true,
   report: false,
   logLevel: 'warn',
-  deps: { alwaysBundle: [/^@gantry\//], onlyBundle: [/^@gantry\//] },
+  deps: { alwaysBundle: [/^@gantry\//, BUNDLED], onlyBundle: [/^@gantry\//, BUNDLED] },
   plugins: [
     {
-      // Nothing that the package exports uses it, but without this its import would stay in the types.
-      name: 'without-grpc',
+      // Nothing that the package exports uses the others, but without this their imports would stay.
+      name: 'without-the-rest',
       resolveId: {
         order: 'pre',
-        handler: (id) => (id.startsWith('@grpc/') ? { id, external: true, moduleSideEffects: false } : undefined),
+        handler: (id) =>
+          OURS.test(id) || INSTALLED.test(id) || BUNDLED.test(id)
+            ? undefined
+            : { id, external: true, moduleSideEffects: false },
       },
     },
   ],
-  inputOptions: { resolve: { conditionNames: ['gantry-source', 'import', 'types', 'default'] } },
+  inputOptions: { resolve: { conditionNames: ['gantry-source', 'import', 'default'] } },
 });

@@ -34,18 +34,52 @@ beforeAll(async () => {
 });
 afterAll(() => rm(project, { recursive: true }));
 
+/** The examples of the README as files of the project, without that of a test, which needs a test runner. */
+async function examplesOfReadme(): Promise<readonly string[]> {
+  const readme = await readFile(join(project, 'node_modules/@gantry/operator/README.md'), 'utf8');
+  const blocks = [...readme.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = '']) => code);
+  const files = blocks
+    .filter((code) => !code.includes("'vitest'"))
+    .map((code, i) => [`example-${i}.ts`, code] as const);
+  expect(files.length).toBeGreaterThan(2);
+  for (const [name, code] of files) await writeFile(join(project, name), code);
+  return files.map(([name]) => name);
+}
+
 test('the package has the types of what it exports, and no workspace of ours', async () => {
   const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'es2024'];
+  const examples = await examplesOfReadme();
   const compiler = join(cluster.root, 'node_modules/typescript/bin/tsc');
   // Types of the package itself are checked, those of its dependencies are theirs.
-  const { stdout } = await runProgram(process.execPath, [compiler, ...options, '--types', 'node', 'main.ts'], {
-    cwd: project,
-  });
-  expect(stdout.split('\n').filter((line) => /^(main|node_modules\/@gantry)/.test(line))).toEqual([]);
+  const { stdout } = await runProgram(
+    process.execPath,
+    [compiler, ...options, '--types', 'node', 'main.ts', ...examples],
+    {
+      cwd: project,
+    },
+  );
+  expect(stdout.split('\n').filter((line) => /^(main|backups|example|node_modules\/@gantry)/.test(line))).toEqual([]);
   const { dependencies } = JSON.parse(
     await readFile(join(project, 'node_modules/@gantry/operator/package.json'), 'utf8'),
   ) as { readonly dependencies: object };
   expect(Object.keys(dependencies).sort()).toEqual(['@kubernetes/client-node', 'pino', 'prom-client', 'zod']);
+});
+
+test('a simulation runs in an empty project', async () => {
+  await writeFile(
+    join(project, 'simulation.ts'),
+    `import { CONFIG_MAPS, declare, SECRETS } from '@gantry/operator';
+import { simulate } from '@gantry/operator/testing';
+const desire = ({ object }: { object: { metadata: { name?: string } } }) => ({
+  objects: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: object.metadata.name ?? '' } }],
+});
+const operator = () => ({ name: 'o', controllers: [declare({ name: 'c', for: CONFIG_MAPS, owns: [SECRETS], desire })] });
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one', namespace: 'default' } };
+const report = await simulate({ operator, objects: [object], seeds: 3 });
+process.stdout.write(JSON.stringify([report.histories, report.text]));
+`,
+  );
+  expect(await run(process.execPath, ['simulation.ts'], project)).toBe('[3,""]');
 });
 
 async function freePort(): Promise<number> {

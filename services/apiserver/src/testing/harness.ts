@@ -72,6 +72,8 @@ export interface HarnessOptions {
   readonly seed?: number;
   readonly turns?: Turns;
   readonly resourceRegistry?: ResourceRegistry;
+  /** All resources, of the cache too; those of @gantry/kinds when absent. */
+  readonly definitions?: readonly ResourceDefinition[];
   readonly podSecurityExemptions?: PodSecurityExemptions;
 }
 
@@ -85,7 +87,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     store,
     clock,
     random,
-    definitions: resources,
+    definitions: options.definitions ?? resources,
     encodeProtobuf,
     onError: () => undefined,
   });
@@ -150,7 +152,7 @@ function dependenciesOf(
   const { store, cache, clock, random } = parts;
   let uids = 0;
   return {
-    resourceRegistry: options.resourceRegistry ?? new ResourceRegistry(resources),
+    resourceRegistry: options.resourceRegistry ?? new ResourceRegistry(options.definitions ?? resources),
     store,
     cache,
     clock,

@@ -11,7 +11,15 @@ import {
   writeResult,
 } from '@gantry/client';
 import type { MemoryEtcd } from '@gantry/etcd/testing';
-import { type GroupResource, type KubeObject, type Resource, StatusError } from '@gantry/objects';
+import { customDefinitions } from '@gantry/custom-resources';
+import { resources } from '@gantry/kinds';
+import {
+  type CustomResourceDefinition,
+  type GroupResource,
+  type KubeObject,
+  type Resource,
+  StatusError,
+} from '@gantry/objects';
 import type { User } from '../auth/user.ts';
 import { resourcePrefix } from '../cache/index.ts';
 import type { ObjectResponse } from '../cache/object-response.ts';
@@ -56,9 +64,16 @@ export interface InProcessServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server. `seed` determines the suffixes of generated names. */
-export async function startInProcessServer(seed = 1): Promise<InProcessServer> {
-  const harness = await createHarness({ seed });
+/**
+ * Starts a server. `seed` determines the suffixes of generated names. `kinds` are served from the beginning, without their definitions as
+ * objects.
+ */
+export async function startInProcessServer(
+  seed = 1,
+  kinds: readonly CustomResourceDefinition[] = [],
+): Promise<InProcessServer> {
+  const definitions = [...resources, ...kinds.flatMap((crd) => customDefinitions(crd, {}))];
+  const harness = await createHarness({ seed, definitions });
   const { clock, store } = harness;
   const newUid = () => 'the incarnation';
   const incarnation = await harness.settle(ensureIncarnation(store.etcd, newUid, new AbortController().signal));

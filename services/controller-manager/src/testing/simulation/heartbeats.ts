@@ -2,7 +2,7 @@ import { formatMicroTime, formatTime } from '@gantry/base';
 import type { ManualClock } from '@gantry/base/testing';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
 import { LEASES, type Lease, type Node, NODES } from '@gantry/objects';
-import type { Activity } from './activity.ts';
+import type { Activity } from '@gantry/controller-runtime/testing';
 import { isReady } from './readiness.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@gantry/objects';
-import { createDice, type Dice } from './dice.ts';
+import { createDice, type Dice } from '@gantry/controller-runtime/testing';
 import { NODE_NAMES } from './nodes.ts';
 import { objectOf, type Operation, type Step } from './operation.ts';
 import { sharedDependents } from './shared-dependents.ts';

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { Dice } from '@gantry/controller-runtime/testing';
 import { IMAGES } from './kind-contents.ts';
 import { POD_FATE } from './nodes.ts';
 

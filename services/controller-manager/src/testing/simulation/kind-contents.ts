@@ -1,6 +1,6 @@
 import type { KubeObject } from '@gantry/objects';
+import type { Dice } from '@gantry/controller-runtime/testing';
 import { LOAD, LOAD_METRIC, TARGET_MILLICORES } from './autoscaling.ts';
-import type { Dice } from './dice.ts';
 import { POD_FATE } from './nodes.ts';
 
 /** Images whose pods become ready. */

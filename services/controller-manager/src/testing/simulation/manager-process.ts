@@ -4,15 +4,19 @@ import type { ObjectWrite } from '@gantry/client';
 import { createFenceHolder, createManager, type Log } from '@gantry/controller-runtime';
 import { StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
+import {
+  type Activity,
+  createDisturbedClient,
+  type Dice,
+  type Faults,
+  readDisturbed,
+} from '@gantry/controller-runtime/testing';
 import type { ReadPath } from '../../controllers/horizontal-pod-autoscaler/scale-reader.shell.ts';
 import { createMeters } from '../../metrics/meters.ts';
 import { createControllers } from '../../registry.ts';
 import { createNodeRanges } from '../node-ranges.ts';
-import type { Activity } from './activity.ts';
 import { createSimulatedReads } from './autoscaling.ts';
 import { type NoteWrite, withNotedWrites } from './controller-writes.ts';
-import type { Dice } from './dice.ts';
-import { createDisturbedClient, type Faults, readDisturbed } from './disturbed-client.ts';
 import type { World } from './world.ts';
 
 const ELECTION_KEY = '/gantry/elections/kube-controller-manager';

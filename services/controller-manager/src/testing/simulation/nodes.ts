@@ -11,9 +11,8 @@ import {
   PODS,
   SELECTED_NODE,
 } from '@gantry/objects';
+import type { Activity, Dice } from '@gantry/controller-runtime/testing';
 import { COMPLETION_INDEX } from '../../controllers/job/job-rules.ts';
-import type { Activity } from './activity.ts';
-import type { Dice } from './dice.ts';
 import { registerNode } from './heartbeats.ts';
 import { hostOf, isReclaimable, placePod } from './placement.ts';
 import { isReady } from './readiness.ts';

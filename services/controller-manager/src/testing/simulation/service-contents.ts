@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { Dice } from '@gantry/controller-runtime/testing';
 import { AUTOSCALED } from './kind-contents.ts';
 
 /** The workloads whose pods Services select. */

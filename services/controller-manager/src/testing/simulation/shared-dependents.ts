@@ -1,5 +1,5 @@
 import { CONFIG_MAPS, SECRETS } from '@gantry/objects';
-import type { Dice } from './dice.ts';
+import type { Dice } from '@gantry/controller-runtime/testing';
 import { type NamedOwner, objectOf, type Operation } from './operation.ts';
 import type { SimulatedKind } from './simulated-kind.ts';
 

@@ -1,7 +1,6 @@
 import { startInProcessServer } from '@gantry/apiserver/testing';
 import { errorMessage } from '@gantry/base';
 import type { Log } from '@gantry/controller-runtime';
-import { silentLog } from '@gantry/controller-runtime/testing';
 import {
   HORIZONTAL_POD_AUTOSCALERS,
   JOBS,
@@ -11,9 +10,7 @@ import {
   NODES,
   type Resource,
 } from '@gantry/objects';
-import { Activity } from './activity.ts';
-import { createDice } from './dice.ts';
-import type { Faults } from './disturbed-client.ts';
+import { Activity, createDice, type Faults, silentLog } from '@gantry/controller-runtime/testing';
 import { followEndState } from './end-state.ts';
 import { createHistory } from './history.ts';
 import { watchInvariants } from './invariants/all.ts';

@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from '@gantry/objects';
-import type { Dice } from './dice.ts';
+import type { Dice } from '@gantry/controller-runtime/testing';
 
 /** What users do with the objects of one kind. A new kind is one entry of `SIMULATED_KINDS`. */
 export interface SimulatedKind {

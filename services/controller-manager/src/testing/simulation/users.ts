@@ -17,7 +17,7 @@ import {
   REPLICA_SETS,
   type Resource,
 } from '@gantry/objects';
-import type { Activity } from './activity.ts';
+import type { Activity } from '@gantry/controller-runtime/testing';
 import type { Nodes } from './nodes.ts';
 import type { NamedOwner, Operation, Step } from './operation.ts';
 import type { SimulatedKind } from './simulated-kind.ts';

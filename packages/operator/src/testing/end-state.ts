@@ -1,0 +1,51 @@
+import type { KubeObject } from '@gantry/objects';
+
+/** Resources that are not compared: they say who wrote when. */
+const UNCOMPARED: ReadonlySet<string> = new Set(['events', 'leases']);
+
+/** Fields that depend on when and how often something was written. */
+const MASKED: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'observedGeneration',
+  'managedFields',
+  'creationTimestamp',
+  'lastTransitionTime',
+  'lastUpdateTime',
+]);
+
+/**
+ * One line for each object, without uids, versions and times, so that the ends of two histories can be compared. Of a generated name, only the
+ * prefix is compared.
+ */
+export function endState(
+  all: readonly { readonly resource: { readonly resource: string }; readonly object: KubeObject }[],
+): readonly string[] {
+  return all
+    .filter(({ resource }) => !UNCOMPARED.has(resource.resource))
+    .map(({ object }) => {
+      const { namespace = '', name, generateName } = object.metadata;
+      const shown = generateName === undefined ? name : `${generateName}*`;
+      const compared = { ...object, metadata: { ...object.metadata, name: shown } };
+      return `${object.kind} ${namespace}/${shown} ${JSON.stringify(masked(compared))}`;
+    })
+    .sort();
+}
+
+function masked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([key]) => !MASKED.has(key));
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, masked(item)]));
+}
+
+/** What one end has and the other has not, for people. Equal lines are counted: objects with generated names have them. */
+export function differences(expected: readonly string[], found: readonly string[]): readonly string[] {
+  const surplus = new Map<string, number>();
+  for (const line of found) surplus.set(line, (surplus.get(line) ?? 0) + 1);
+  for (const line of expected) surplus.set(line, (surplus.get(line) ?? 0) - 1);
+  return [...surplus].flatMap(([line, count]) =>
+    Array.from({ length: Math.abs(count) }, () => `${count < 0 ? 'missing' : 'not expected'}: ${line}`),
+  );
+}

@@ -1,0 +1,216 @@
+import type { InProcessServer, StoredChange } from '@gantry/apiserver/testing';
+import { errorMessage } from '@gantry/base';
+import type { ObjectClient, ObjectWrite } from '@gantry/client';
+import {
+  Activity,
+  createDice,
+  createDisturbedClient,
+  type Dice,
+  type Faults,
+} from '@gantry/controller-runtime/testing';
+import { type KubeObject, NAMESPACES, type Resource } from '@gantry/objects';
+import { silentLogger } from '@gantry/service';
+import { createOperator, type OperatorOptions } from '../index.ts';
+import { endState } from './end-state.ts';
+import { World } from './world.ts';
+
+/** What a user does in a history, with the client of an administrator. */
+export type Step = (client: ObjectClient, signal: AbortSignal) => Promise<unknown>;
+
+/** Reads what is in the store. The objects are shared: never change them. */
+export interface ObjectsReader {
+  all<T extends KubeObject>(resource: Resource<T>): readonly T[];
+}
+
+/** Crashes of the process before or after one of its writes. */
+export interface CrashFaults {
+  /** The probability that the process crashes at a write. It starts again later, with an empty cache. */
+  readonly crash: number;
+}
+
+/** What one history consists of. */
+export interface HistoryOptions {
+  readonly server: InProcessServer;
+  readonly seed: number;
+  readonly resources: readonly Resource[];
+  readonly steps: readonly Step[];
+  readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches'>;
+  readonly faults: (Faults & CrashFaults) | undefined;
+  readonly invariant: ((objects: ObjectsReader) => string | undefined) | undefined;
+}
+
+/** How a history went. */
+export interface Played {
+  readonly reasons: readonly string[];
+  readonly end: readonly string[];
+  readonly history: readonly string[];
+}
+
+/** At rest when nothing has changed for this time, which is longer than the back-off of a failing key. */
+const QUIET_MS = 120_000;
+/** A history that has not come to rest after this time has failed. */
+const LONGEST_MS = 3_600_000;
+/** The most steps of the clock between two steps of the users, and before a crashed process starts again. */
+const MOST_PAUSES = 12;
+
+/** One history of an operator on a simulated cluster. */
+export class History {
+  readonly lines: string[] = [];
+  readonly #options: HistoryOptions;
+  readonly #activity: Activity;
+  readonly #world: World;
+  readonly #dice: Dice;
+  readonly #stop = new AbortController();
+  readonly #begin: number;
+  readonly #reasons: string[] = [];
+  #faults: (Faults & CrashFaults) | undefined;
+  #process: AbortController | undefined;
+  #processes = 0;
+  #writes = 0;
+  #changedMs: number;
+
+  constructor(options: HistoryOptions) {
+    const { server, seed, resources, faults } = options;
+    this.#options = options;
+    this.#faults = faults;
+    this.#dice = createDice(seed, 'history');
+    this.#activity = new Activity(server.clock, () => server.etcd.revision);
+    this.#begin = server.clock.now();
+    this.#changedMs = this.#begin;
+    const find = (of: StoredChange['resource']) =>
+      resources.find(({ group, resource }) => group === of.group && resource === of.resource);
+    this.#world = new World(server, this.#activity, find);
+  }
+
+  async play(): Promise<Played> {
+    void this.#follow();
+    this.#start();
+    const client = this.#options.server.client({ fieldManager: 'user' });
+    for (const step of this.#options.steps) {
+      await this.#pause();
+      await this.#until(step(client, this.#stop.signal));
+    }
+    this.#faults = undefined;
+    await this.#untilAtRest();
+    const end = this.#end();
+    await this.#restart(end);
+    return { reasons: this.#reasons, end, history: this.lines };
+  }
+
+  async stop(): Promise<void> {
+    this.#process?.abort();
+    this.#stop.abort();
+    await this.#options.server.stop();
+  }
+
+  /** A new process finds everything as it should be. */
+  async #restart(end: readonly string[]): Promise<void> {
+    this.#crash('at rest');
+    await this.#step();
+    const before = this.#end();
+    await this.#untilAtRest();
+    if (this.#end().join('\n') !== before.join('\n') || before.join('\n') !== end.join('\n')) {
+      this.#reasons.push('a new process changed the end of the history');
+    }
+    const { clock } = this.#options.server;
+    const [writes, restMs] = [this.#writes, clock.now()];
+    while (clock.now() < restMs + QUIET_MS) await this.#step();
+    if (this.#writes > writes) this.#reasons.push(`the operator wrote ${this.#writes - writes} times at rest`);
+  }
+
+  async #follow(): Promise<void> {
+    for await (const changes of this.#options.server.changes(1, this.#stop.signal)) {
+      for (const change of changes) this.#note(change);
+    }
+  }
+
+  #note(change: StoredChange): void {
+    const { resource, name, object } = change;
+    this.#world.take(change, this.#stop.signal);
+    if (resource.resource === 'events' || resource.resource === 'leases') return;
+    if (resource.resource !== NAMESPACES.resource)
+      this.#line(`${resource.resource} ${name}${object === undefined ? ' is gone' : ''}`);
+    this.#changedMs = this.#options.server.clock.now();
+    const wrong = this.#options.invariant?.(this.#world);
+    if (wrong !== undefined && !this.#reasons.includes(wrong)) this.#reasons.push(wrong);
+  }
+
+  #line(text: string): void {
+    this.lines.push(`${((this.#options.server.clock.now() - this.#begin) / 1000).toFixed(1)} s ${text}`);
+  }
+
+  #start(): void {
+    this.#processes += 1;
+    const { server, seed, operator } = this.#options;
+    const { clock } = server;
+    const dice = createDice(seed, `process ${this.#processes}`);
+    const own = operator();
+    const process = new AbortController();
+    this.#process = process;
+    const client = createDisturbedClient({
+      client: server.client({ fieldManager: own.name }),
+      clock,
+      activity: this.#activity,
+      dice,
+      faults: () => this.#faults,
+      onRequest: () => undefined,
+      onWrite: (write, moment) => this.#onWrite(process, write, moment, dice),
+      crashed: process.signal,
+    });
+    const cluster = { client, namespace: 'default', [Symbol.dispose]: () => undefined };
+    const running = createOperator({ ...own, cluster, clock, random: dice.random, logger: silentLogger });
+    void running.runUntil(process.signal).catch((error: unknown) => {
+      if (!process.signal.aborted) this.#reasons.push(`the process ended: ${errorMessage(error)}`);
+    });
+  }
+
+  #onWrite(process: AbortController, { verb, resource }: ObjectWrite, moment: 'before' | 'after', dice: Dice): void {
+    if (process !== this.#process || process.signal.aborted) return;
+    if (moment === 'after' && resource.resource !== 'events') this.#writes += 1;
+    if (this.#faults === undefined || !dice.chance(this.#faults.crash / 2)) return;
+    this.#crash(`${moment} ${verb} ${resource.resource}`);
+  }
+
+  /** As SIGKILL: nothing that the process has begun goes on. Another one starts later. */
+  #crash(when: string): void {
+    this.#line(`the process crashes ${when}`);
+    this.#process?.abort(new CrashError('the process has crashed'));
+    this.#process = undefined;
+  }
+
+  async #pause(): Promise<void> {
+    const steps = this.#dice.between(0, MOST_PAUSES);
+    for (let i = 0; i < steps; i++) await this.#step();
+  }
+
+  async #step(): Promise<void> {
+    await this.#activity.step();
+    if (this.#process === undefined) this.#start();
+  }
+
+  async #until(work: Promise<unknown>): Promise<void> {
+    let isDone = false;
+    const end = (): void => void (isDone = true);
+    work.then(end, end);
+    while (!isDone) await this.#step();
+    await work;
+  }
+
+  async #untilAtRest(): Promise<void> {
+    const { clock } = this.#options.server;
+    const begin = clock.now();
+    while (clock.now() < Math.max(begin, this.#changedMs) + QUIET_MS) {
+      if (clock.now() > begin + LONGEST_MS) throw new CrashError('the operator still writes after an hour');
+      await this.#step();
+    }
+  }
+
+  #end(): readonly string[] {
+    return endState(this.#world.everything());
+  }
+}
+
+/** Why a simulated process or history ended. */
+class CrashError extends Error {
+  override readonly name = 'CrashError';
+}

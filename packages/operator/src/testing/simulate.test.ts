@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  type Controller,
+  controllerReference,
+  declare,
+  defineKind,
+  type ObjectOf,
+  SECRETS,
+  watchOwnedBy,
+  watchSelf,
+} from '../index.ts';
+import { type ObjectsReader, simulate, type Step } from './index.ts';
+
+const GREETINGS = defineKind({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Greeting',
+  spec: z.object({ names: z.array(z.string()) }),
+  status: z.object({ greeted: z.int() }),
+});
+type Greeting = ObjectOf<typeof GREETINGS>;
+
+const key = { namespace: 'default', name: 'hello' };
+const greeting: Greeting = {
+  apiVersion: 'example.com/v1',
+  kind: 'Greeting',
+  metadata: { ...key },
+  spec: { names: ['a', 'b'] },
+};
+const rename: Step = (client, signal) =>
+  client.patch(GREETINGS, key, { merge: { spec: { names: ['b', 'c'] } } }, signal);
+const configMap = (name: string): ConfigMap => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+
+const declared = () =>
+  declare({
+    name: 'greetings',
+    for: GREETINGS,
+    owns: [CONFIG_MAPS],
+    desire: ({ object, owned }) => ({
+      objects: object.spec.names.map(configMap),
+      status: { greeted: owned(CONFIG_MAPS).length },
+    }),
+  });
+const operator = (controller: () => Controller) => () => ({ name: 'greeter', controllers: [controller()] });
+
+describe('a simulation', () => {
+  it('finds that a declared controller ends in the same state in every history', async () => {
+    const report = await simulate({
+      operator: operator(declared),
+      kinds: [GREETINGS],
+      objects: [greeting],
+      steps: [rename],
+      seeds: 8,
+    });
+    expect(report.text).toBe('');
+    expect(report.histories).toBe(8);
+  });
+
+  it('deletes what belonged to a deleted object', async () => {
+    const remove: Step = (client, signal) => client.delete(GREETINGS, key, {}, signal);
+    const report = await simulate({
+      operator: operator(declared),
+      kinds: [GREETINGS],
+      objects: [greeting],
+      steps: [remove],
+      seeds: 3,
+      // Without garbage collection, the ConfigMaps would still be there at the end, and equal in all histories.
+      invariant: (objects) => (objects.all(CONFIG_MAPS).length > 2 ? 'more than two' : undefined),
+    });
+    expect(report.text).toBe('');
+  });
+
+  /** Makes a Secret with a new name, and then notes that in the status: a crash between the two makes another one. */
+  const twoSteps = (): Controller => ({
+    name: 'two-steps',
+    watches: [watchSelf(GREETINGS), watchOwnedBy(GREETINGS, SECRETS)],
+    reconcile: async (at, { cache, client }, signal) => {
+      const object = cache.get(GREETINGS, at);
+      if (object === undefined || object.status !== undefined) return {};
+      const metadata = { generateName: 's-', namespace: 'default', ownerReferences: [controllerReference(object)] };
+      await client.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata }, signal);
+      await client.updateStatus(GREETINGS, { ...object, status: { greeted: 1 } }, signal);
+      return {};
+    },
+  });
+  const atMostOne = (objects: ObjectsReader) => (objects.all(SECRETS).length > 1 ? 'two Secrets' : undefined);
+  const wrong = { operator: operator(twoSteps), kinds: [GREETINGS], objects: [greeting], invariant: atMostOne };
+
+  it('finds a controller that repeats a step after a crash, and prints the shortest history', async () => {
+    const { text, failures } = await simulate({ ...wrong, faults: { crash: 0.5 }, seeds: 8 });
+    expect(text).toMatch(/^seed [1-8]:\n {2}two Secrets/);
+    expect(text).toContain('the process crashes');
+    expect(Math.min(...failures.map(({ history }) => history.length))).toBe(
+      text.split('history:\n')[1]?.split('\n').length,
+    );
+    expect(
+      (await simulate({ ...wrong, faults: 'none', seeds: 2 })).failures.map(({ reasons }) => reasons).flat(),
+    ).not.toContain('two Secrets');
+  });
+
+  it('repeats a history exactly', async () => {
+    const [failed] = (await simulate({ ...wrong, faults: { crash: 0.5 }, seeds: 8 })).failures;
+    const again = await simulate({ ...wrong, faults: { crash: 0.5 }, seeds: [failed?.seed ?? 0] });
+    expect(again.failures).toEqual([failed]);
+  });
+
+  it('finds a controller that writes for ever', async () => {
+    const restless = (): Controller => ({
+      name: 'restless',
+      watches: [watchSelf(GREETINGS)],
+      reconcile: async (at, { cache, client, clock }, signal) => {
+        const object = cache.get(GREETINGS, at);
+        if (object === undefined) return {};
+        const annotations = { time: String(clock.now()) };
+        await client.patch(GREETINGS, at, { merge: { metadata: { annotations } } }, signal);
+        return { requeueAfterMs: 60_000 };
+      },
+    });
+    const report = await simulate({ operator: operator(restless), kinds: [GREETINGS], objects: [greeting], seeds: 1 });
+    expect(report.text).toContain('still writes after an hour');
+  });
+
+  it('reports what an invariant finds, with the shortest history', async () => {
+    const invariant = () => 'never right';
+    const report = await simulate({
+      operator: operator(declared),
+      kinds: [GREETINGS],
+      objects: [greeting],
+      seeds: 2,
+      invariant,
+    });
+    expect(report.text).toContain('  never right');
+    expect(report.text).toContain('greetings default/hello');
+  });
+
+  it('refuses an object of an unknown kind', async () => {
+    const report = await simulate({ operator: operator(declared), kinds: [], objects: [greeting], seeds: 1 });
+    expect(report.text).toContain('example.com/v1 Greeting is unknown: add it to `kinds`');
+  });
+});
