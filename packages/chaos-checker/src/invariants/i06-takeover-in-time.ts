@@ -5,7 +5,7 @@ import { isStruck } from './struck.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
 
 /** Faults of these targets keep any process from being elected. */
-const ELECTORATE = /etcd|apiserver|all/;
+const ELECTORATE = /etcd|apiserver|cluster|all/;
 /** Kinds of faults under which a leader cannot stay one, if they last. */
 const DISABLING = /^(kill|down|pause|terminate|stop|black-hole|partition)$/;
 

@@ -5,14 +5,17 @@ import { Recent } from './recent.ts';
 
 /** What a Deployment allows. */
 interface Limits {
+  readonly replicas: number;
   readonly most: number;
   readonly least: number;
 }
 
 /**
  * I14 (Deployment's rolling update). A controller never creates a pod of a Deployment beyond replicas + maxSurge, and never deletes an
- * available one when fewer than replicas - maxUnavailable are left. A controller may act on a view that is some seconds old, so the
- * widest limits of that time count; a deletion counts only if no pod was lost otherwise in that time. From etcd's history.
+ * available one when fewer than replicas - maxUnavailable are left. Pods beyond their ReplicaSet's replicas do not count: their deletion
+ * is decided. A controller may act on a view that is some seconds old, so the widest limits of that time count. A deletion counts only if
+ * in that time no pod was lost otherwise, and the Deployment was not scaled: scaling is proportional, whatever is available. From etcd's
+ * history.
  */
 export const rolloutsKeepBudgets: Invariant = {
   id: 'I14',
@@ -39,7 +42,7 @@ export const rolloutsKeepBudgets: Invariant = {
       const pods = podsOf(world, deployment);
       if (before === undefined) {
         findings.checked();
-        const count = pods.filter(isActive).length;
+        const count = countPods(world, deployment);
         const most = Math.max(...limitsAt(deployment, atMs).map((one) => one.most));
         if (count <= most) return;
         findings.violation(
@@ -53,7 +56,9 @@ export const rolloutsKeepBudgets: Invariant = {
       if (!hasCondition(before.object, 'Ready') || after === undefined) return;
       findings.checked();
       const left = pods.filter((one) => isActive(one) && hasCondition(one, 'Ready')).length;
-      const least = Math.min(...limitsAt(deployment, atMs).map((one) => one.least));
+      const seen = limitsAt(deployment, atMs);
+      const least = Math.min(...seen.map((one) => one.least));
+      if (new Set(seen.map(({ replicas }) => replicas)).size > 1) return;
       if (left >= least || atMs - (losses.get(deployment.key) ?? Number.NEGATIVE_INFINITY) <= staleMs) return;
       const what = `the deletion of ${pod.metadata?.name} leaves ${left} ready pods of ${deployment.key}, which needs ${least}`;
       findings.violation(atMs, what, deployment.source, source);
@@ -82,12 +87,12 @@ export const rolloutsKeepBudgets: Invariant = {
 
 function limitsOf(object: ApiObject | undefined): Limits {
   const { replicas = 1, strategy } = object?.spec ?? {};
-  if (strategy?.type === 'Recreate') return { most: replicas, least: 0 };
+  if (strategy?.type === 'Recreate') return { replicas, most: replicas, least: 0 };
   const { maxSurge = '25%', maxUnavailable = '25%' } = strategy?.rollingUpdate ?? {};
   const surge = scaled(maxSurge, replicas, 'up') ?? 0;
   const down = scaled(maxUnavailable, replicas, 'down') ?? 0;
   // Both may round to nothing; then one may be unavailable.
-  return { most: replicas + surge, least: replicas - (surge === 0 && down === 0 ? 1 : down) };
+  return { replicas, most: replicas + surge, least: replicas - (surge === 0 && down === 0 ? 1 : down) };
 }
 
 function deploymentOf(world: World, pod: ApiObject | undefined): ObjectVersion | undefined {
@@ -95,6 +100,15 @@ function deploymentOf(world: World, pod: ApiObject | undefined): ObjectVersion |
   if (set?.resource !== 'apps/replicasets') return undefined;
   const deployment = world.byUid.get(controllerOf(set.object)?.uid ?? '');
   return deployment?.resource === 'apps/deployments' ? deployment : undefined;
+}
+
+/** Active pods, of each ReplicaSet at most its replicas. */
+function countPods(world: World, deployment: ObjectVersion): number {
+  const sets = world.dependentsOf(deployment.object?.metadata?.uid, 'apps/replicasets');
+  return sets.reduce((sum, { object }) => {
+    const active = world.dependentsOf(object?.metadata?.uid, 'pods').filter((one) => isActive(one.object)).length;
+    return sum + Math.min(active, object?.spec?.replicas ?? 1);
+  }, 0);
 }
 
 function podsOf(world: World, deployment: ObjectVersion): readonly ApiObject[] {

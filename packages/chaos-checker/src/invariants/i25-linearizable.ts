@@ -1,5 +1,6 @@
 import type { ClientOperation } from '../artifacts.ts';
 import { checkLinearizable, type Operation } from '../linearizability.ts';
+import type { ObjectVersion } from '../history/world.ts';
 import type { Source } from '../read-artifacts.ts';
 import { ClientOperations, type Completed } from './client-operations.ts';
 import type { Invariant } from './invariant.ts';
@@ -14,6 +15,8 @@ interface ObjectHistory {
   readonly committed: Set<string>;
   /** The value of each resourceVersion that a client was told. */
   readonly values: Map<string, string>;
+  /** The first version that is known, as JSON: it may hold a value that no client wrote. */
+  first: string | undefined;
   /** Why the object is not checked. */
   excluded: string | undefined;
 }
@@ -23,8 +26,8 @@ const READS = new Set(['get', 'list']);
 
 /**
  * I25 (Porcupine, etcd's robustness tests, Jepsen). The history of each object that clients create and change is linearizable. Values are
- * unique within the run; etcd's history tells whether a write without a response was done. Objects that existed before the run, that
- * others delete, or that have finalizers are left out. From the clients' records and etcd's history.
+ * unique within the run; etcd's history tells whether a write without a response was done, and which value the object had before the
+ * first of them. Objects that others delete, and those with finalizers, are left out. From the clients' records and etcd's history.
  */
 export const linearizable: Invariant = {
   id: 'I25',
@@ -38,13 +41,13 @@ export const linearizable: Invariant = {
     const historyOf = (key: string): ObjectHistory => {
       const known = histories.get(key);
       if (known !== undefined) return known;
-      const excluded = world.objects.has(key) ? 'objects are older than their first request' : undefined;
-      const fresh = {
+      const fresh: ObjectHistory = {
         operations: [],
-        pending: new Set<string>(),
-        committed: new Set<string>(),
+        pending: new Set(),
+        committed: new Set(),
         values: new Map(),
-        excluded,
+        first: textOf(world.objects.get(key)),
+        excluded: undefined,
       };
       histories.set(key, fresh);
       return fresh;
@@ -72,6 +75,7 @@ export const linearizable: Invariant = {
         if (history === undefined || history.excluded !== undefined) return;
         if (fence !== undefined && after === undefined) history.excluded = 'objects were deleted by a controller';
         if ((after?.object?.metadata?.finalizers?.length ?? 0) > 0) history.excluded = 'objects have finalizers';
+        history.first ??= textOf(after);
         if (after === undefined || history.pending.size === 0) return;
         const text = JSON.stringify(after.object);
         for (const value of history.pending) {
@@ -82,21 +86,21 @@ export const linearizable: Invariant = {
       },
       finish() {
         for (const one of pairs.rest()) add(one);
-        for (const [key, { operations, committed, excluded }] of histories) {
+        for (const [key, { operations, committed, excluded, first }] of histories) {
           if (!operations.some(({ written }) => written !== undefined)) continue;
           if (excluded !== undefined) {
             findings.undecided(excluded);
             continue;
           }
           const resolved = operations.flatMap((operation) => resolve(operation, committed));
-          const verdict = checkLinearizable(resolved);
+          const verdict = checkLinearizable([...before(resolved, first), ...resolved]);
           if (verdict.linearizable === undefined) {
             findings.undecided('the search for an order took too long');
             continue;
           }
           findings.checked(resolved.length);
           if (verdict.linearizable) continue;
-          const stuck = verdict.stuckAt as readonly Recorded[];
+          const stuck = verdict.stuckAt.filter((one): one is Recorded => 'sources' in one);
           const what = `${key}: no order of the requests explains ${stuck.map(describe).join(', ')}`;
           findings.violation(stuck[0]?.calledAt ?? 0, what, ...stuck.flatMap(({ sources }) => sources));
         }
@@ -104,6 +108,29 @@ export const linearizable: Invariant = {
     };
   },
 };
+
+function textOf(version: ObjectVersion | undefined): string | undefined {
+  return version === undefined ? undefined : JSON.stringify(version.object);
+}
+
+/** The creation by somebody else, of the first value that was read although no client wrote it. It need not have happened yet. */
+function before(operations: readonly Recorded[], first: string | undefined): readonly Operation[] {
+  const written = new Set(operations.map((operation) => operation.written));
+  const foreign = operations.flatMap(({ outcome }) =>
+    outcome.kind === 'ok' && outcome.value !== undefined && !written.has(outcome.value) ? [outcome.value] : [],
+  );
+  const value = foreign.find((one) => first?.includes(JSON.stringify(one)) === true);
+  if (value === undefined) return [];
+  return [
+    {
+      client: -1,
+      calledAt: 0,
+      returnedAt: undefined,
+      request: { kind: 'create', value },
+      outcome: { kind: 'unknown' },
+    },
+  ];
+}
 
 function clientNumber(clients: Map<string, number>, file: string): number {
   const number = clients.get(file) ?? clients.size;

@@ -23,6 +23,9 @@ function lastPuts(puts: readonly ObjectPut[]): readonly ObjectPut[] {
 
 export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
   mutation('I14', 'more pods than maxSurge allows', (run) => {
+    edit(putsOf(run, 'apps/replicasets/chaos/web'), (object) => {
+      object.spec = { ...object.spec, replicas: 30 };
+    });
     for (const number of [1, 2, 3, 4]) addCopy(creationOf(run, 'web'), number);
   }),
   mutation('I14', 'a deletion below maxUnavailable', (run) => {

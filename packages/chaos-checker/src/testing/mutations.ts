@@ -240,6 +240,28 @@ const CLIENTS: readonly Mutation[] = [
       'write',
     ).value;
   }),
+  mutation('I25', 'a value that nobody wrote', (run) => {
+    const read = requestsOf(run).findLast(
+      ({ phase, verb, value }) => phase === 'ok' && verb === 'get' && value !== undefined,
+    );
+    found(read, 'read').value = 'from nowhere';
+  }),
+  mutation('I25', 'a first value that comes back', (run) => {
+    const created = found(
+      requestsOf(run).find(({ phase, verb }) => phase === 'invoke' && verb === 'create'),
+      'creation',
+    );
+    // Somebody whose requests are not recorded created it.
+    for (const [file, lines] of run.clients)
+      run.clients.set(
+        file,
+        lines.filter((line) => !('op' in line) || line.op !== created.op),
+      );
+    const reads = requestsOf(run).filter(
+      ({ phase, verb, key, value }) => phase === 'ok' && verb === 'get' && key === created.key && value !== undefined,
+    );
+    found(reads.at(-1), 'read').value = created.value;
+  }),
   mutation('I26', 'two events of a watch in the wrong order', (run) => {
     const items = watchFile(run);
     const at = twoEvents(items);
