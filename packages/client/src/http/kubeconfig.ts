@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { errorMessage } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import { parse } from 'yaml';
 
@@ -27,9 +28,12 @@ export function readKubeconfig(file: string, context?: string): HttpTarget {
   return parseKubeconfig(readFileSync(file, 'utf8'), { context, folder: dirname(file) });
 }
 
-/** The target of a context; the current one by default. Throws StatusError BadRequest that names a missing entry. */
+/**
+ * The target of a context; the current one by default. Throws StatusError BadRequest that names a missing entry, or the line that is not
+ * YAML.
+ */
 export function parseKubeconfig(text: string, options: { context?: string; folder?: string } = {}): HttpTarget {
-  const config = asFields(parse(text), 'kubeconfig');
+  const config = asFields(parseYaml(text), 'kubeconfig');
   const contextName = options.context ?? config['current-context'];
   const context = find(config, 'contexts', contextName, 'context');
   const cluster = find(config, 'clusters', context['cluster'], 'cluster');
@@ -54,6 +58,16 @@ function asFields(value: unknown, what: string): Fields {
     throw StatusError.badRequest(`kubeconfig: ${what} is not a mapping`);
   }
   return value as Fields;
+}
+
+/** The parser's message goes on with lines of the file, which may contain credentials. */
+function parseYaml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    const [reason] = errorMessage(error).split('\n');
+    throw StatusError.badRequest(`kubeconfig: ${reason}`);
+  }
 }
 
 function find(config: Fields, list: string, name: unknown, part: string): Fields {
