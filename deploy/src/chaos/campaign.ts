@@ -1,12 +1,13 @@
 import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import { NAMESPACES, SERVICE_ACCOUNTS, type Namespace } from '@gantry/objects';
-import type { Run } from '@gantry/chaos-checker';
-import { ignoreNotFound } from '@gantry/client';
+import type { EtcdEvent, Run } from '@gantry/chaos-checker';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import { CHAOS_LABEL } from './engine.ts';
 import type { PlannedFault } from './fault.ts';
+import { type Election, electionOf } from './elections.ts';
 import type { Journal } from './journal.ts';
 import type { CampaignOptions } from './options.ts';
+import { removeNamespace } from './leftovers.ts';
 import { formatPlan } from './plan-file.ts';
 import { planCampaign } from './plan.ts';
 import { recordEngine } from './recording/record-engine.ts';
@@ -24,10 +25,14 @@ export interface CampaignEvents extends FaultEvents {
   onPlan(faults: readonly PlannedFault[], folder: string): void;
   onWorking(tally: Tally): void;
   onPhase(text: string): void;
+  /** A leader was elected, or its term has ended. */
+  onElection(election: Election): void;
 }
 
 /** The end of a campaign. */
 export interface CampaignResult {
+  /** The schedule as far as it was made. */
+  readonly plan: readonly PlannedFault[];
   readonly seed: number;
   readonly folder: string;
   readonly faults: number;
@@ -71,7 +76,7 @@ export async function runCampaign(
     events.onPhase('healing');
     await undoAll(cluster, journal.steps);
     journal.end();
-    await removeNamespace(tools);
+    await removeObjects(tools);
   }
 }
 
@@ -106,6 +111,7 @@ class Campaign {
     const before = await engine.options.etcd.revision();
     const keys = readKeys(await engine.options.etcd.ctl(['get', '', '--prefix', `--rev=${before}`, '-w', 'json']));
     this.#folder.initialKeys({ revision: before, keys: [...keys] });
+    this.#onEvents(keys.map((key) => ({ type: 'put', ...key })));
     const recordings = this.#recordMembers(before + 1, end.signal);
     const fromEngine = await recordEngine(engine, this.#folder, end.signal);
     const metrics = recordMetrics(engine, this.#folder, end.signal);
@@ -116,11 +122,14 @@ class Campaign {
       events.onWorking(this.#tally);
       await pause(clock, CALM_MS, stop);
       const result = await this.#makeFaults(stop);
-      const quiet = { quietFromRevision: await engine.options.etcd.revision(), quietFromMs: clock.monotonicMs() };
       await pause(clock, CALM_MS, stop);
       stopLoad.abort();
       events.onPhase('the workloads finish');
       const wrong = await finishAll(workloads);
+      // From here on, neither faults nor workloads change anything.
+      const quiet = { quietFromRevision: await engine.options.etcd.revision(), quietFromMs: clock.monotonicMs() };
+      events.onPhase(`calm for ${this.#options.calmMs / 1000} s: nothing may change any more`);
+      await pause(clock, this.#options.calmMs, stop);
       const lastRevision = await engine.options.etcd.revision();
       events.onPhase("etcd's history is read to its end");
       await Promise.all(recordings.map((recording) => recording.until(lastRevision)));
@@ -136,8 +145,15 @@ class Campaign {
   #recordMembers(fromRevision: number, end: AbortSignal): readonly EtcdRecording[] {
     const { engine, opened } = this.#tools.cluster;
     const { members, image } = opened.etcd.layout;
-    return members.map((member) => recordMember(engine, this.#folder, { member, fromRevision, image }, end));
+    return members.map((member) =>
+      recordMember(engine, this.#folder, { member, fromRevision, image, onEvents: this.#onEvents }, end),
+    );
   }
+
+  /** The first member that has an event shows it; views take it once. */
+  readonly #onEvents = (events: readonly EtcdEvent[]): void => {
+    for (const election of events.flatMap(electionOf)) this.#tools.events.onElection(election);
+  };
 
   async #startWorkloads(stop: AbortSignal): Promise<readonly RunningWorkload[]> {
     const { cluster, clock, namespace } = this.#tools;
@@ -180,6 +196,7 @@ class Campaign {
   #result(result: FaultResult, wrong: readonly string[], stop: AbortSignal): CampaignResult {
     const { acknowledged, unknown, longestGapMs } = this.#tally;
     return {
+      plan: this.#plan.slice(0, result.reached),
       seed: this.#options.seed,
       folder: this.#folder.path,
       faults: result.faults,
@@ -215,13 +232,11 @@ async function makeNamespace({ engine, connect }: ChaosCluster, name: string): P
   });
 }
 
-/** Starts the removal. Where the API does not respond, the next `up` or campaign finds the namespace by its label. */
-async function removeNamespace({ cluster, namespace, events }: CampaignTools): Promise<void> {
+/** Where the API does not respond, the next `up` or campaign finds the namespace by its label. */
+async function removeObjects({ cluster, namespace, events }: CampaignTools): Promise<void> {
   using api = cluster.connect();
   try {
-    await ignoreNotFound(
-      api.delete(NAMESPACES, { namespace: '', name: namespace }, {}, AbortSignal.timeout(NAMESPACE_MS)),
-    );
+    await removeNamespace(api, namespace);
   } catch (error) {
     events.onPhase(`namespace ${namespace} is not removed: ${errorMessage(error)}`);
   }

@@ -31,7 +31,7 @@ export interface FaultShape {
   readonly durationMs: readonly [number, number];
   /** How often it is chosen, relative to the others. */
   readonly weight: number;
-  /** `alone`: no other fault overlaps it. */
+  /** `alone`: no other fault overlaps it. So it is chosen only as the first one of a round. */
   readonly company?: 'alone';
 }
 
@@ -43,8 +43,8 @@ export interface Scene {
   readonly random: Random;
   /** Writes down how to undo what is done next. Call it before acting: the steps are run also after a crash of this process. */
   undoLater(steps: readonly UndoStep[]): Promise<void>;
-  /** Runs a command of the checkout, such as `etcd`, with arguments. */
-  command(name: string, args: readonly string[]): Promise<void>;
+  /** Runs `docker compose` with the cluster's files and settings. */
+  compose(args: readonly string[]): Promise<void>;
 }
 
 /** A kind of fault. `strike` resolves with a description of what it did once the fault acts. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { ignoreNotFound, type HttpClient } from '@gantry/client';
-import { NAMESPACES } from '@gantry/objects';
+import { CONFIG_MAPS, NAMESPACES } from '@gantry/objects';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
@@ -51,16 +51,24 @@ export async function undoLeftovers(cluster: OpenCluster, what: 'containers' | '
   return true;
 }
 
-const isCommand = ({ undo }: UndoStep) => undo === 'command' || undo === 'compose';
+const isCommand = ({ undo }: UndoStep) => undo === 'command' || undo === 'compose' || undo === 'disarm';
 
 /** Removes the workloads of campaigns from the API, and then the record of what was left. Does not wait for their end. */
 export async function removeWorkloads(config: CommandConfig, api: HttpClient): Promise<void> {
   const { items } = await api.list(NAMESPACES, { labelSelector: CHAOS_LABEL }, AbortSignal.timeout(DELETE_MS));
-  for (const { metadata } of items) {
-    const key = { namespace: '', name: metadata.name ?? '' };
-    await ignoreNotFound(api.delete(NAMESPACES, key, {}, AbortSignal.timeout(DELETE_MS)));
-  }
+  for (const { metadata } of items) await removeNamespace(api, metadata.name ?? '');
   removeJournal(config);
+}
+
+/** Starts the removal of a namespace of workloads. Takes finalizers from its objects, which would hold it. */
+export async function removeNamespace(api: HttpClient, namespace: string): Promise<void> {
+  const signal = AbortSignal.timeout(DELETE_MS);
+  const { items } = await api.list(CONFIG_MAPS, { namespace }, signal);
+  for (const { metadata } of items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0)) {
+    const key = { namespace, name: metadata.name ?? '' };
+    await ignoreNotFound(api.patch(CONFIG_MAPS, key, { merge: { metadata: { finalizers: null } } }, signal));
+  }
+  await ignoreNotFound(api.delete(NAMESPACES, { namespace: '', name: namespace }, {}, signal));
 }
 
 /** Removes the containers that a campaign started beside the cluster. */

@@ -1,7 +1,13 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { seededRandom } from '@gantry/base';
+import { expect, onTestFinished, test } from 'vitest';
 import { CommandError } from '../machine/command-error.ts';
 import { FAULT_KINDS } from './faults/index.ts';
 import { readOptions } from './options.ts';
+import { formatPlan } from './plan-file.ts';
+import { planCampaign } from './plan.ts';
 import { WORKLOADS } from './workloads/index.ts';
 
 const choices = { kinds: FAULT_KINDS, impossible: new Map([['delay', 'no netem']]), workloads: WORKLOADS };
@@ -9,7 +15,13 @@ const read = (...args: string[]) => readOptions(args, choices, '/', () => 0.5);
 
 test('without options, five minutes of all faults and workloads, with a seed that is chosen', () => {
   const options = read();
-  expect(options).toMatchObject({ durationMs: 300_000, intensity: 2, output: 'lines', plan: undefined });
+  expect(options).toMatchObject({
+    durationMs: 300_000,
+    calmMs: 75_000,
+    intensity: 2,
+    output: 'lines',
+    plan: undefined,
+  });
   expect(options.kinds).toEqual(FAULT_KINDS);
   expect(options.workloads).toEqual(WORKLOADS);
   expect(options.seed).toBe(Math.floor((2 ** 32 - 1) / 2));
@@ -33,16 +45,32 @@ test('options choose kinds, workloads, the time and the seed', () => {
   expect(options).toMatchObject({ durationMs: 90_000, seed: 7, output: 'json' });
 });
 
+test('a run is replayed with its seed, its workloads and its schedule', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'chaos-run-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const plan = planCampaign({ shapes: FAULT_KINDS, durationMs: 60_000, intensity: 1 }, seededRandom(5));
+  writeFileSync(join(folder, 'plan.json'), formatPlan(plan));
+  writeFileSync(join(folder, 'run.json'), JSON.stringify({ seed: 5, options: { workload: 'counters' } }));
+  const options = readOptions(['--replay', folder], choices, '/', () => 0.5);
+  expect(options).toMatchObject({ seed: 5, plan });
+  expect(options.workloads.map(({ name }) => name)).toEqual(['counters']);
+  expect(() => read('--replay', folder, '--seed', '6')).toThrow('--replay takes the seed');
+  writeFileSync(join(folder, 'run.json'), '{"seed":"five"}');
+  expect(() => read('--replay', folder)).toThrow('run.json: seed');
+});
+
 test.each([
   [['--faults', 'flood'], '--faults: there is no flood'],
   [['--faults', 'delay'], '--faults: delay is not possible here: no netem'],
   [['--workload', 'nothing'], '--workload: there is no nothing'],
   [['--duration', 'soon'], '--duration'],
   [['--duration', '0s'], '--duration'],
+  [['--calm', 'x'], '--calm: x is no duration'],
   [['--intensity', '0'], '--intensity: 0 is no whole number from 1 to 10'],
   [['--seed', '-1'], '--seed'],
   [['--seed=1.5'], '--seed'],
   [['--plan', '/does/not/exist'], '--plan'],
+  [['--replay', '/does/not/exist'], '--replay'],
   [['--unknown'], "Unknown option '--unknown'"],
 ])('%s is refused', (args, message) => {
   expect(() => read(...args)).toThrow(CommandError);

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorMessage, parseGoDurationMs, type Random } from '@gantry/base';
+import { z } from 'zod';
 import { CommandError } from '../machine/command-error.ts';
 import type { FaultKind, PlannedFault } from './fault.ts';
 import { parsePlan } from './plan-file.ts';
@@ -12,17 +13,21 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly durationMs: number;
   readonly intensity: number;
+  /** Without faults and without changes by the workloads at the end. Some invariants are about what is so after a minute. */
+  readonly calmMs: number;
   readonly kinds: readonly FaultKind[];
   readonly workloads: readonly Workload[];
   /** A schedule that is given instead of made from the seed. */
   readonly plan: readonly PlannedFault[] | undefined;
+  /** `shrink`: a schedule with violations is shortened to the smallest one that still has some. */
+  readonly afterViolations: 'end' | 'shrink';
   readonly output: 'lines' | 'json';
   /** The options as text, for the record. */
   readonly text: Readonly<Record<string, unknown>>;
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE] [--json]';
+  'npm run chaos -- [--duration 5m] [--calm 75s] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN] [--shrink] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
 
 /** What there is to choose from. */
@@ -40,18 +45,22 @@ export function readOptions(
   folder: string,
   random: Random,
 ): CampaignOptions {
-  const values = parse(args);
+  const given = parse(args);
+  const values = given.replay === undefined ? given : replayed(given, resolve(folder, given.replay));
   const seed =
     values.seed === undefined ? Math.floor(random() * MAX_SEED) : wholeNumber('--seed', values.seed, MAX_SEED);
   const kinds = chooseKinds(values.faults, choices);
-  const plan = values.plan === undefined ? undefined : readPlan(resolve(folder, values.plan), choices);
+  const plan =
+    values.plan === undefined ? undefined : parsePlan(readText('--plan', resolve(folder, values.plan)), choices);
   return {
     seed,
-    durationMs: duration(values.duration),
+    durationMs: duration('--duration', values.duration),
+    calmMs: duration('--calm', values.calm),
     intensity: wholeNumber('--intensity', values.intensity, 10, 1),
     kinds,
     workloads: chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name),
     plan,
+    afterViolations: values.shrink ? 'shrink' : 'end',
     output: values.json ? 'json' : 'lines',
     text: { ...values, seed },
   };
@@ -63,16 +72,59 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         duration: { type: 'string', default: '5m' },
+        calm: { type: 'string', default: '75s' },
         faults: { type: 'string', default: 'all' },
         intensity: { type: 'string', default: '2' },
         workload: { type: 'string', default: 'all' },
         seed: { type: 'string' },
         plan: { type: 'string' },
+        replay: { type: 'string' },
+        shrink: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     }).values;
   } catch (error) {
     throw new CommandError(errorMessage(error), USAGE);
+  }
+}
+
+type Values = ReturnType<typeof parse>;
+
+/** What is read of `run.json`. */
+const REPLAYED = z.object({
+  seed: z.number().int().min(0).max(MAX_SEED),
+  options: z.object({ workload: z.string() }),
+});
+
+/** The options of an earlier run, with its schedule. Throws CommandError if there is no run in the folder. */
+function replayed(given: Values, run: string): Values {
+  if (given.plan !== undefined || given.seed !== undefined) {
+    throw new CommandError('--replay takes the seed and the plan of the run: give neither --seed nor --plan', USAGE);
+  }
+  const parsed = REPLAYED.safeParse(parseJson(readText('--replay', join(run, 'run.json'))));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new CommandError(
+      `--replay: ${join(run, 'run.json')}: ${issue?.path.join('.') || 'the file'}: ${issue?.message}`,
+    );
+  }
+  const { seed, options } = parsed.data;
+  return { ...given, seed: String(seed), plan: join(run, 'plan.json'), workload: options.workload };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(option: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CommandError(`${option}: ${errorMessage(error)}`);
   }
 }
 
@@ -99,9 +151,9 @@ function chooseNamed<T>(option: string, list: string, all: readonly T[], nameOf:
   return all.filter((one) => names.includes(nameOf(one)));
 }
 
-function duration(text: string): number {
+function duration(option: string, text: string): number {
   const ms = parseGoDurationMs(text);
-  if (ms === undefined || ms <= 0) throw new CommandError(`--duration: ${text} is no duration such as 90s, 5m or 1h`);
+  if (ms === undefined || ms <= 0) throw new CommandError(`${option}: ${text} is no duration such as 90s, 5m or 1h`);
   return ms;
 }
 
@@ -109,14 +161,4 @@ function wholeNumber(option: string, text: string, most: number, least = 0): num
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   throw new CommandError(`${option}: ${text} is no whole number from ${least} to ${most}`);
-}
-
-function readPlan(file: string, choices: Choices): readonly PlannedFault[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new CommandError(`--plan: ${errorMessage(error)}`);
-  }
-  return parsePlan(text, choices);
 }

@@ -26,6 +26,8 @@ export interface FaultRun {
 
 /** How many faults acted, and what was wrong. */
 export interface FaultResult {
+  /** Faults of the schedule up to the end of its last round that began. */
+  readonly reached: number;
   readonly faults: number;
   readonly kinds: number;
   readonly violations: readonly string[];
@@ -47,9 +49,11 @@ export async function runFaults(
   stop: AbortSignal,
 ): Promise<FaultResult> {
   const acted: PlannedFault[] = [];
+  let reached = 0;
   for (const round of new Set(plan.map((fault) => fault.round))) {
     if (stop.aborted || run.clock.monotonicMs() >= untilMs) break;
     const faults = plan.filter((fault) => fault.round === round);
+    reached += faults.length;
     const results = await Promise.allSettled(faults.map((fault) => runFault(run, fault, stop)));
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw new CommandError(errorMessage(failed.reason));
@@ -58,10 +62,10 @@ export async function runFaults(
     const wrong = await untilHealthy(run, round, done);
     if (wrong.length > 0) {
       const names = done.map(({ kind, target, peer }) => [kind, target, peer].filter(Boolean).join(' ')).join(', ');
-      return { ...countsOf(acted), violations: wrong.map((text) => `not healthy after ${names}: ${text}`) };
+      return { ...countsOf(acted), reached, violations: wrong.map((text) => `not healthy after ${names}: ${text}`) };
     }
   }
-  return { ...countsOf(acted), violations: [] };
+  return { ...countsOf(acted), reached, violations: [] };
 }
 
 const isActed = (result: PromiseSettledResult<'acted' | 'skipped'> | undefined) =>
@@ -104,14 +108,25 @@ async function strike({ cluster, kinds, journal }: FaultRun, fault: PlannedFault
     fault,
     random: seededRandom(Math.floor(fault.choice * 2 ** 32)),
     undoLater: async (steps) => await Promise.resolve(journal.add(fault.id, steps)),
-    command: cluster.command,
+    compose: cluster.compose,
   };
   return await kind.strike(scene);
 }
 
-async function heal({ cluster, journal }: FaultRun, fault: PlannedFault): Promise<void> {
-  await undoAll(cluster, journal.stepsOf(fault.id));
-  journal.drop(fault.id);
+/** A fault that overlaps may keep a step from working for a while, and a busy engine too. */
+const HEAL_ATTEMPTS = 5;
+
+async function heal({ cluster, journal, clock }: FaultRun, fault: PlannedFault): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await undoAll(cluster, journal.stepsOf(fault.id));
+      journal.drop(fault.id);
+      return;
+    } catch (error) {
+      if (attempt === HEAL_ATTEMPTS) throw error;
+    }
+    await pause(clock, LOOK_EVERY_MS, NEVER);
+  }
 }
 
 /** Waits until the cluster is healthy. Resolves with what is wrong after four minutes. */

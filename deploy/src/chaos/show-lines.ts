@@ -1,5 +1,6 @@
 import type { Clock } from '@gantry/base';
 import type { CampaignEvents, CampaignResult } from './campaign.ts';
+import { type Election, Leaders } from './elections.ts';
 import type { PlannedFault } from './fault.ts';
 import type { Tally } from './workloads/tally.ts';
 
@@ -13,13 +14,11 @@ export interface CampaignView extends CampaignEvents, Disposable {
 /** Shows a campaign as lines of text, each with the seconds since its start. */
 export function showLines(clock: Clock, write: (text: string) => void): CampaignView {
   const since = clock.monotonicMs();
+  const leaders = new Leaders();
   let cancel = () => {};
-  const say = (text: string) => write(`${seconds(clock.monotonicMs() - since).padStart(7)}  ${text}\n`);
+  const say = (text: string) => write(`${seconds(clock.monotonicMs() - since).padStart(8)}  ${text}\n`);
   return {
-    onPlan: (faults, folder) => {
-      const kinds = new Set(faults.map(({ kind }) => kind)).size;
-      say(`${faults.length} faults of ${kinds} kinds are planned; the run is recorded in ${folder}`);
-    },
+    ...describeEvents(say, leaders),
     onWorking: (tally) => {
       let shown = '';
       const status = () => {
@@ -30,32 +29,52 @@ export function showLines(clock: Clock, write: (text: string) => void): Campaign
       };
       status();
     },
-    onPhase: (text) => say(text),
-    onStart: (fault, detail) => say(`${fault.id} ${nameOf(fault)} starts: ${detail}`),
-    onHeal: (fault) => say(`${fault.id} ${nameOf(fault)} ends`),
-    onSkip: (fault, why) => say(`${fault.id} ${nameOf(fault)} is left out: ${why}`),
-    onHealthy: (round, afterMs) => say(`round ${round + 1} is over; healthy after ${seconds(afterMs)}`),
     onResult: (result) => {
-      for (const violation of result.violations) say(`VIOLATION: ${violation}`);
-      say(describeResult(result));
+      for (const line of describeResult(result)) say(line);
     },
     [Symbol.dispose]: () => cancel(),
   };
 }
 
-const nameOf = ({ kind, target, peer }: PlannedFault) =>
-  [kind, target, peer].filter((part) => part !== undefined).join(' ');
-const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+/** Says each event in a line. */
+export function describeEvents(say: (text: string) => void, leaders: Leaders): Omit<CampaignEvents, 'onWorking'> {
+  return {
+    onPlan: (faults, folder) => {
+      const kinds = new Set(faults.map(({ kind }) => kind)).size;
+      say(`${faults.length} faults of ${kinds} kinds are planned; the run is recorded in ${folder}`);
+    },
+    onPhase: (text) => say(text),
+    onStart: (fault, detail) => say(`${fault.id} ${faultName(fault)} starts: ${detail}`),
+    onHeal: (fault) => say(`${fault.id} ${faultName(fault)} ends`),
+    onSkip: (fault, why) => say(`${fault.id} ${faultName(fault)} is left out: ${why}`),
+    onHealthy: (round, afterMs) => say(`round ${round + 1} is over; healthy after ${seconds(afterMs)}`),
+    onElection: (election) => {
+      if (leaders.add(election)) say(describeElection(election));
+    },
+  };
+}
 
-function describeTally({ acknowledged, refused, unknown, longestGapMs }: Tally): string {
+export const faultName = ({ kind, target, peer }: PlannedFault) =>
+  [kind, target, peer].filter((part) => part !== undefined).join(' ');
+export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+
+export function describeElection({ component, epoch, holder }: Election): string {
+  return holder === '' ? `${component}: nobody leads` : `${component}: ${holder.slice(0, 12)} leads, epoch ${epoch}`;
+}
+
+export function describeTally({ acknowledged, refused, unknown, longestGapMs }: Tally): string {
   const requests = `${acknowledged} requests acknowledged, ${refused} refused, ${unknown} unknown`;
   return `${requests}; longest gap ${seconds(longestGapMs)}`;
 }
 
-function describeResult(result: CampaignResult): string {
+/** The violations, and the verdict in the last line. */
+export function describeResult(result: CampaignResult): readonly string[] {
   const { seed, faults, kinds, acknowledged, longestGapMs, violations, ended } = result;
-  const verdict = violations.length === 0 ? 'no violation' : `${violations.length} violations`;
+  const verdict = violations.length === 0 ? 'no violation' : `violations: ${violations.length}`;
   const early = ended === 'by the user' ? ', ended early' : '';
   const load = `${acknowledged} acknowledged requests, longest gap ${seconds(longestGapMs)}`;
-  return `${verdict}: ${faults} faults of ${kinds} kinds, ${load}${early} (seed ${seed})`;
+  return [
+    ...violations.map((violation) => `VIOLATION: ${violation}`),
+    `${verdict}; ${faults} faults of ${kinds} kinds, ${load}${early} (seed ${seed})`,
+  ];
 }

@@ -22,6 +22,8 @@ export type UndoStep =
   | { readonly undo: 'rename'; readonly container: string; readonly name: string }
   /** Runs a command of the checkout, such as `etcd replace etcd-1`. */
   | { readonly undo: 'command'; readonly name: string; readonly args: readonly string[] }
+  /** Takes back all alarms of etcd. */
+  | { readonly undo: 'disarm' }
   | { readonly undo: 'compose'; readonly args: readonly string[] };
 
 /** What steps need beside the engine. */
@@ -45,12 +47,13 @@ export async function undoAll(tools: UndoTools, steps: readonly UndoStep[]): Pro
 }
 
 export function describeStep(step: UndoStep): string {
-  const of = 'container' in step ? step.container.slice(0, 12) : 'name' in step ? step.name : step.args.join(' ');
-  return `${step.undo} ${of}`;
+  if ('container' in step) return `${step.undo} ${step.container.slice(0, 12)}`;
+  return [step.undo, ...('name' in step ? [step.name] : []), ...('args' in step ? step.args : [])].join(' ');
 }
 
 async function undo({ engine, command, compose }: UndoTools, step: UndoStep): Promise<void> {
   if (step.undo === 'command') return await command(step.name, step.args);
+  if (step.undo === 'disarm') return void (await engine.options.etcd.ctl(['alarm', 'disarm']));
   if (step.undo === 'compose') return await compose(step.args);
   if (step.undo === 'remove-helper') {
     const helper = await engine.own(step.name);

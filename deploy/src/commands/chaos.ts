@@ -1,14 +1,20 @@
 /** `npm run chaos`: faults at the running cluster, under load, and whether it did right. Exit code 0, or 1 for violations, 2 if it did not run. */
 import { join } from 'node:path';
 import { systemClock, systemRandom } from '@gantry/base';
+import { formatVerdict, type Verdict, writeReport } from '@gantry/chaos-checker';
 import { type CampaignResult, runCampaign } from '../chaos/campaign.ts';
-import { openChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
+import { type ChaosCluster, openChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { NETEM_FAULTS } from '../chaos/faults/network.ts';
+import type { PlannedFault } from '../chaos/fault.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
 import { refuseDuringCampaign, removeWorkloads, undoLeftovers } from '../chaos/leftovers.ts';
 import { type CampaignOptions, type Choices, readOptions } from '../chaos/options.ts';
-import { showLines } from '../chaos/show-lines.ts';
+import { formatPlan } from '../chaos/plan-file.ts';
+import { shrink } from '../chaos/shrink.ts';
+import { type CampaignView, showLines } from '../chaos/show-lines.ts';
+import { type Screen, showLive } from '../chaos/show-live.ts';
+import { untilRight } from '../chaos/workloads/until-right.ts';
 import { WORKLOADS } from '../chaos/workloads/index.ts';
 import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts';
 import { inheritedEnvironment, invokedIn } from '../config.ts';
@@ -16,50 +22,107 @@ import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
 const FAILED = 2;
+const SETTLE_MS = 60_000;
 
-await runCommand(async () => {
+await runCommand(() => runOrShrink(process.argv.slice(2)), FAILED);
+
+async function runOrShrink(args: readonly string[]): Promise<number> {
   const environment = inheritedEnvironment();
   const cluster = await openCluster();
   const image = await runningImage(cluster);
   if (image === undefined) throw new CommandError('the cluster has no containers', 'npm run up');
   const choices = await readChoices(cluster, image);
-  const options = readOptions(process.argv.slice(2), choices, invokedIn(environment), systemRandom);
+  const options = readOptions(args, choices, invokedIn(environment), systemRandom);
   refuseDuringCampaign(cluster.config);
-  const result = await runOn(cluster, image, options);
-  if (options.output === 'json') process.stdout.write(`${JSON.stringify(result, undefined, 2)}\n`);
-  if (result.violations.length > 0) return 1;
-  return result.ended === 'by the user' ? FAILED : 0;
-}, FAILED);
-
-async function runOn(opened: OpenCluster, image: string, options: CampaignOptions): Promise<CampaignResult> {
-  const runId = new Date(systemClock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
-  const namespace = `chaos-${runId}`;
-  using lines = showLines(systemClock, (text) => process.stderr.write(text));
-  const cluster = openChaosCluster(opened, image, namespace);
-  if (await undoLeftovers(opened, 'containers')) {
-    await undoLeftovers(opened, 'commands');
-    lines.onPhase('an earlier campaign was healed');
-  }
-  using api = cluster.connect();
-  await removeWorkloads(opened.config, api);
-  await refuseUnhealthy(cluster.problems);
   const stop = new AbortController();
   const interrupt = () => {
-    lines.onPhase('interrupted: everything is healed first');
+    process.stderr.write('interrupted: everything is healed first\n');
     stop.abort();
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
-  lines.onPhase(`seed ${options.seed}`);
-  const folder = join(chaosFolder(opened.config), `${runId}-${options.seed}`);
-  const journal = new Journal(opened.config, process.pid);
-  const tools = { cluster, clock: systemClock, journal, namespace, folder, events: lines };
-  const result = await runCampaign(tools, options, stop.signal);
-  lines.onResult(result);
-  return result;
+  const run = (changed: CampaignOptions) => runOn({ opened: cluster, image }, changed, stop.signal);
+  const result = await run(options);
+  if (options.output === 'json') process.stdout.write(`${JSON.stringify(result, undefined, 2)}\n`);
+  if (result.violations.length > 0) {
+    if (options.afterViolations === 'shrink') await printSmallest(result, options, run, stop.signal);
+    return 1;
+  }
+  return result.ended === 'by the user' || result.outcome === 'unusable' ? FAILED : 0;
 }
 
-async function refuseUnhealthy(problems: () => Promise<readonly string[]>): Promise<void> {
-  const found = await problems();
+/** Prints the smallest part of a schedule with violations that still has some, as a plan file. */
+async function printSmallest(
+  { plan }: CampaignResult,
+  options: CampaignOptions,
+  run: (options: CampaignOptions) => Promise<CheckedResult>,
+  stop: AbortSignal,
+): Promise<void> {
+  const fails = async (part: readonly PlannedFault[]) => (await run({ ...options, plan: part })).violations.length > 0;
+  process.stdout.write(formatPlan(await shrink(plan, fails, stop)));
+}
+
+/** With what the checker found. */
+interface CheckedResult extends CampaignResult {
+  readonly outcome: Verdict['outcome'];
+}
+
+interface Opened {
+  readonly opened: OpenCluster;
+  readonly image: string;
+}
+
+async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: AbortSignal): Promise<CheckedResult> {
+  const runId = new Date(systemClock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
+  const namespace = `chaos-${runId}`;
+  const cluster = openChaosCluster(opened, image, namespace);
+  using view = showCampaign(cluster);
+  if (await undoLeftovers(opened, 'containers')) {
+    await undoLeftovers(opened, 'commands');
+    view.onPhase('an earlier campaign was healed');
+  }
+  using api = cluster.connect();
+  await removeWorkloads(opened.config, api);
+  await refuseUnhealthy(cluster);
+  view.onPhase(`seed ${options.seed}`);
+  const folder = join(chaosFolder(opened.config), `${runId}-${options.seed}`);
+  const journal = new Journal(opened.config, process.pid);
+  const result = await runCampaign(
+    { cluster, clock: systemClock, journal, namespace, folder, events: view },
+    options,
+    stop,
+  );
+  view.onPhase('the checker reads the run');
+  const report = join(folder, 'report.html');
+  const verdict = await writeReport(folder, report);
+  for (const line of formatVerdict(verdict).split('\n')) view.onPhase(line);
+  view.onPhase(`the report is ${report}`);
+  const found = verdict.invariants.flatMap(({ invariant, violations }) =>
+    violations.map(({ what }) => `${invariant}: ${what}`),
+  );
+  const checked = { ...result, outcome: verdict.outcome, violations: [...result.violations, ...found] };
+  view.onResult(checked);
+  return checked;
+}
+
+/** A picture that changes where standard error is a terminal, else lines. */
+function showCampaign(cluster: ChaosCluster): CampaignView {
+  const { stderr } = process;
+  if (!stderr.isTTY) return showLines(systemClock, (text) => stderr.write(text));
+  const screen: Screen = {
+    get columns() {
+      return stderr.columns;
+    },
+    get rows() {
+      return stderr.rows;
+    },
+    write: (text) => stderr.write(text),
+  };
+  return showLive(systemClock, screen, async () => (await cluster.look()).nodes);
+}
+
+/** After faults were healed, it takes a while to be healthy. */
+async function refuseUnhealthy({ problems }: ChaosCluster): Promise<void> {
+  const found = await untilRight(systemClock, problems, SETTLE_MS);
   if (found.length > 0) throw new CommandError(`the cluster is not healthy: ${found.join('; ')}`, 'npm run up');
 }
 

@@ -65,11 +65,19 @@ export const ETCD_FAULTS: readonly FaultKind[] = [
     },
   },
   {
+    kind: 'etcd-full',
+    what: 'etcd has the alarm NOSPACE: it accepts only deletions until the alarm is disarmed.',
+    targets: ['etcd'],
+    durationMs: [4_000, 10_000],
+    weight: 1,
+    strike: raiseNoSpace,
+  },
+  {
     kind: 'etcd-replace',
     what: 'A member of etcd is removed with its data, and added again empty (`npm run etcd -- replace`).',
     targets: ['etcd/1', 'etcd/2', 'etcd/3'],
     durationMs: [0, 0],
-    weight: 0.5,
+    weight: 2,
     company: 'alone',
     strike: replaceMember,
   },
@@ -90,4 +98,26 @@ async function replaceMember({ engine, fault, random, undoLater }: Scene): Promi
   await undoLater([{ undo: 'command', name: 'etcd', args }]);
   // The step that undoes it does it: repeated after a crash of this process, it comes to an end.
   return `${args.join(' ')} begins`;
+}
+
+/** AlarmRequest of action ACTIVATE and alarm NOSPACE as a message of gRPC. etcdctl can only disarm. */
+const RAISE = `
+const { connect } = require('node:http2');
+const read = (name) => require('node:fs').readFileSync('/tls/' + name);
+const session = connect('https://' + process.argv[1] + ':2379', { ca: read('ca.crt'), cert: read('tls.crt'), key: read('tls.key') });
+const call = session.request({
+  ':method': 'POST', ':path': '/etcdserverpb.Maintenance/Alarm', 'content-type': 'application/grpc', te: 'trailers',
+});
+call.on('trailers', (trailers) => process.exit(trailers['grpc-status'] === '0' ? 0 : 1));
+call.resume();
+call.end(Buffer.from([0, 0, 0, 0, 4, 8, 1, 24, 1]));
+`;
+
+async function raiseNoSpace({ engine, random, undoLater }: Scene): Promise<string> {
+  const members = (await engine.resolve('etcd', random)).filter(({ state }) => state === 'running');
+  const { clusterId, image } = engine.options;
+  const tls = ['-v', `${clusterId}_pki-apiserver-etcd:/tls:ro`, '--network', `${clusterId}-control`];
+  await undoLater([{ undo: 'disarm' }]);
+  await engine.docker(['run', '--rm', ...tls, '--user', '0', image, 'node', '-e', RAISE, members[0]?.service ?? '']);
+  return 'NOSPACE';
 }

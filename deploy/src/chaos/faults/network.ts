@@ -82,6 +82,15 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
     strike: (scene) => filterBetween(scene, { out: 'limit rate over 20 kbytes/second burst 20 kbytes drop' }),
   },
   {
+    kind: 'apiserver-behind',
+    what: 'At most 4 kB a second pass from etcd to an API server: it answers from an old state, or waits.',
+    targets: ['apiserver/1', 'apiserver/2'],
+    peersOf: () => ['etcd'],
+    durationMs: DURATION_MS,
+    weight: 1,
+    strike: (scene) => filterBetween(scene, { in: 'limit rate over 4 kbytes/second burst 8 kbytes drop' }),
+  },
+  {
     kind: 'slow-link',
     what: 'All that a component sends waits for a link of 400 kbit/s, for up to 3 s (tc tbf).',
     targets: link.targets,

@@ -33,11 +33,19 @@ export interface EtcdRecording {
   readonly ended: Promise<void>;
 }
 
+export interface MemberToRecord {
+  readonly member: string;
+  readonly fromRevision: number;
+  /** Has etcdctl. */
+  readonly image: string;
+  readonly onEvents: (events: readonly EtcdEvent[]) => void;
+}
+
 /** Records what one member says of all keys from a revision on, until aborted. The watch is opened again whenever it ends. */
 export function recordMember(
   engine: ChaosEngine,
   folder: RunFolder,
-  { member, fromRevision, image }: { readonly member: string; readonly fromRevision: number; readonly image: string },
+  { member, fromRevision, image, onEvents }: MemberToRecord,
   stop: AbortSignal,
 ): EtcdRecording {
   const { clock, clusterId } = engine.options;
@@ -50,7 +58,7 @@ export function recordMember(
       await engine.options.shell.run('docker', ['rm', '-f', name]);
       folder.etcd(member, { opened: { fromRevision: reached + 1 } });
       const { ended } = startLines('docker', args(), stop, (line) => {
-        reached = recordResponse(folder, member, line, reached);
+        reached = recordResponse(folder, { member, onEvents }, line, reached);
       });
       said = await ended;
       await pause(clock, REOPEN_MS, stop);
@@ -84,7 +92,12 @@ async function untilReached(clock: Clock, { member, revision, reached, said }: A
 }
 
 /** Writes one response down. Returns the revision that the history has reached. */
-function recordResponse(folder: RunFolder, member: string, line: string, reached: number): number {
+function recordResponse(
+  folder: RunFolder,
+  { member, onEvents }: Pick<MemberToRecord, 'member' | 'onEvents'>,
+  line: string,
+  reached: number,
+): number {
   const response = JSON.parse(line) as PrintedResponse;
   const compactRevision = response.CompactRevision ?? 0;
   if (compactRevision > reached) {
@@ -94,6 +107,7 @@ function recordResponse(folder: RunFolder, member: string, line: string, reached
   const events = (response.Events ?? []).map(eventOf);
   if (events.length === 0) return reached;
   folder.etcd(member, { revision: response.Header?.revision ?? 0, events });
+  onEvents(events);
   return events.at(-1)?.modRevision ?? reached;
 }
 

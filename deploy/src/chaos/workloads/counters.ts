@@ -1,5 +1,6 @@
 import { pause, type Random } from '@gantry/base';
 import { type ConfigMap, CONFIG_MAPS, isReason, type KubeObject } from '@gantry/objects';
+import { CommandError } from '../../machine/command-error.ts';
 import { RecordedClient } from './recorded-client.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 import { untilRight } from './until-right.ts';
@@ -7,7 +8,6 @@ import { untilRight } from './until-right.ts';
 const CLIENTS = 4;
 const COUNTERS = 6;
 const EVERY_MS = 50;
-const CREATE_MS = 30_000;
 
 const valueOf = (object: KubeObject) => (object as ConfigMap).data?.['value'];
 const countOf = (value: string | undefined) => Number(value?.split('@')[0] ?? Number.NaN);
@@ -26,17 +26,31 @@ interface Counter {
 }
 
 async function startCounters(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { connect, namespace } = context;
+  const { namespace } = context;
   const counters: readonly Counter[] = Array.from({ length: COUNTERS }, (_, index) => ({
     name: `counter-${index}`,
     acknowledged: 0,
     unknown: 0,
   }));
-  using setup = connect();
+  const first = new RecordedClient(context, 'counters-0');
+  const others = Array.from(
+    { length: CLIENTS - 1 },
+    (_, index) => new RecordedClient(context, `counters-${index + 1}`),
+  );
+  const clients = [first, ...others];
   for (const { name } of counters) {
-    await setup.create(CONFIG_MAPS, counterObject(namespace, name, '0@start'), AbortSignal.timeout(CREATE_MS));
+    const value = '0@start';
+    const request = {
+      verb: 'create',
+      resource: CONFIG_MAPS,
+      key: { namespace, name },
+      value,
+      readValue: valueOf,
+    } as const;
+    const object = counterObject(namespace, name, value);
+    const { kind } = await first.send(request, (signal) => first.api.create(CONFIG_MAPS, object, signal));
+    if (kind !== 'ok') throw new CommandError(`counter ${name} cannot be created before the faults`);
   }
-  const clients = Array.from({ length: CLIENTS }, (_, index) => new RecordedClient(context, `counters-${index}`));
   const working = clients.map((client, index) => work(context, { client, counters, index }, stop));
   return {
     finish: async () => {

@@ -1,7 +1,17 @@
 import { COUNTER_WORKLOAD } from './counters.ts';
+import { FINALIZER_WORKLOAD } from './finalizers.ts';
+import { JOB_WORKLOAD } from './jobs.ts';
 import { ROLLOUT_WORKLOAD } from './rollouts.ts';
+import { SET_WORKLOAD } from './sets.ts';
 import { WATCHER_WORKLOAD } from './watchers.ts';
 import type { Workload } from './workload.ts';
 
 /** All workloads, in the order in which they start. */
-export const WORKLOADS: readonly Workload[] = [WATCHER_WORKLOAD, COUNTER_WORKLOAD, ROLLOUT_WORKLOAD];
+export const WORKLOADS: readonly Workload[] = [
+  WATCHER_WORKLOAD,
+  COUNTER_WORKLOAD,
+  ROLLOUT_WORKLOAD,
+  JOB_WORKLOAD,
+  SET_WORKLOAD,
+  FINALIZER_WORKLOAD,
+];

@@ -2,6 +2,7 @@ import { pause, type Random } from '@gantry/base';
 import {
   type Deployment,
   DEPLOYMENTS,
+  type ObjectKey,
   POD_DISRUPTION_BUDGETS,
   type PodDisruptionBudget,
   PODS,
@@ -64,21 +65,33 @@ async function change(
   stop: AbortSignal,
 ): Promise<void> {
   const key = { namespace, name: wanted.name };
-  for (;;) {
+  let sent = 0;
+  for (let turn = 0; ; turn++) {
     await pause(clock, between(CHANGE_EVERY_MS, random), stop);
     if (stop.aborted) return;
-    wanted.revision++;
-    wanted.replicas = 2 + Math.floor(random() * 4);
+    // A scale-down during a rollout takes from all ReplicaSets in proportion, whatever is available, as in Kubernetes: it comes between.
+    if (turn % 2 === 1 && (await isRolledOut(client, key))) wanted.replicas = 2 + Math.floor(random() * 4);
+    else wanted.revision++;
     const { revision, replicas } = wanted;
+    const value = `${++sent}: revision ${revision}, ${replicas} replicas`;
     const merge = { spec: { replicas, template: { metadata: { annotations: { [REVISION]: String(revision) } } } } };
     // A merge patch says the whole of what is wanted: it can be repeated, also after faults have ended.
     for (let done = false, attempt = 0; !done && attempt < PATCH_ATTEMPTS; attempt++) {
-      const request = { verb: 'patch', resource: DEPLOYMENTS, key, value: String(revision) } as const;
+      const request = { verb: 'patch', resource: DEPLOYMENTS, key, value } as const;
       const outcome = await client.send(request, (signal) => client.api.patch(DEPLOYMENTS, key, { merge }, signal));
       done = outcome.kind === 'ok';
       if (!done) await pause(clock, 500, new AbortController().signal);
     }
   }
+}
+
+async function isRolledOut(client: RecordedClient, key: ObjectKey): Promise<boolean> {
+  const request = { verb: 'get', resource: DEPLOYMENTS, key } as const;
+  const read = await client.send(request, (signal) => client.api.get(DEPLOYMENTS, key, signal));
+  if (read.kind !== 'ok' || read.object === undefined) return false;
+  const { spec, status, metadata } = read.object as Deployment;
+  const counts = [status?.replicas, status?.updatedReplicas, status?.availableReplicas];
+  return status?.observedGeneration === metadata.generation && counts.every((count) => count === spec?.replicas);
 }
 
 async function judge({ connect, namespace, clock }: WorkloadContext, all: readonly Wanted[]) {

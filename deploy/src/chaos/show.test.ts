@@ -1,0 +1,115 @@
+import { ManualClock } from '@gantry/base/testing';
+import { expect, test } from 'vitest';
+import { electionOf, Leaders } from './elections.ts';
+import type { PlannedFault } from './fault.ts';
+import { renderLive, showLive } from './show-live.ts';
+import { showLines } from './show-lines.ts';
+import { Tally } from './workloads/tally.ts';
+
+const fault: PlannedFault = {
+  id: 'f1',
+  kind: 'cut',
+  target: 'agent/1',
+  peer: 'apiserver',
+  round: 0,
+  atMs: 0,
+  durationMs: 5_000,
+  choice: 0,
+};
+const result = {
+  plan: [],
+  seed: 7,
+  folder: '/run',
+  faults: 1,
+  kinds: 1,
+  acknowledged: 5,
+  unknown: 0,
+  longestGapMs: 1_500,
+  violations: ['counter-0 is 3 after 4 acknowledged increments'],
+  ended: 'by itself',
+} as const;
+const value = Buffer.from('abc_1').toString('base64');
+const elected = {
+  type: 'put',
+  key: '/gantry/elections/kube-scheduler',
+  value,
+  createRevision: 5,
+  modRevision: 5,
+  version: 1,
+} as const;
+
+test('an election is news once, whichever member of etcd reports it first', () => {
+  const leaders = new Leaders();
+  const [election] = electionOf(elected);
+  const [ended] = electionOf({ type: 'delete', key: elected.key, modRevision: 9 });
+  if (election === undefined || ended === undefined) throw new Error('no election');
+  expect([election, election, ended, election].map((one) => leaders.add(one))).toEqual([true, false, true, false]);
+  expect(leaders.all).toEqual([{ component: 'kube-scheduler', epoch: 9, holder: '' }]);
+  expect(electionOf({ ...elected, key: '/registry/pods/a/b' })).toEqual([]);
+});
+
+test('lines show faults, elections, load and the verdict', async () => {
+  const clock = new ManualClock();
+  let text = '';
+  const tally = new Tally();
+  const view = showLines(clock, (more) => (text += more));
+  view.onWorking(tally);
+  view.onStart(fault, 'agent and apiserver');
+  for (const election of electionOf(elected)) view.onElection(election);
+  await clock.advance(2_000);
+  tally.ack(0);
+  view.onHeal(fault);
+  await clock.advance(8_000);
+  view.onResult(result);
+  view[Symbol.dispose]();
+  await clock.advance(60_000);
+  expect(text.split('\n')).toEqual([
+    '   0.0 s  0 requests acknowledged, 0 refused, 0 unknown; longest gap 0.0 s',
+    '   0.0 s  f1 cut agent/1 apiserver starts: agent and apiserver',
+    '   0.0 s  kube-scheduler: abc_1 leads, epoch 5',
+    '   2.0 s  f1 cut agent/1 apiserver ends',
+    '  10.0 s  1 requests acknowledged, 0 refused, 0 unknown; longest gap 0.0 s',
+    '  10.0 s  VIOLATION: counter-0 is 3 after 4 acknowledged increments',
+    '  10.0 s  violations: 1; 1 faults of 1 kinds, 5 acknowledged requests, longest gap 1.5 s (seed 7)',
+    '',
+  ]);
+});
+
+test('the picture fits the screen, and its lines stay when it ends', async () => {
+  const clock = new ManualClock();
+  let text = '';
+  const screen = { columns: 40, rows: 12, write: (more: string) => (text += more) };
+  const view = showLive(clock, screen, () => Promise.resolve([]));
+  view.onPlan([fault], '/run');
+  view.onStart(fault, 'agent and apiserver');
+  text = '';
+  await clock.advance(500);
+  expect(text).toContain('  cut agent/1 apiserver  4.5 s left  age');
+  view.onHeal(fault);
+  text = '';
+  await clock.advance(500);
+  expect(text).toContain('faults now: none');
+  text = '';
+  view.onResult(result);
+  view[Symbol.dispose]();
+  expect(text).toContain('f1 cut agent/1 apiserver starts: agent and apiserver\n');
+  expect(text.trimEnd().endsWith('(seed 7)')).toBe(true);
+  text = '';
+  await clock.advance(60_000);
+  expect(text).toBe('');
+});
+
+test('a small screen shows the head alone', () => {
+  const state = {
+    elapsedMs: 0,
+    planned: 1,
+    done: 0,
+    round: 1,
+    acting: [],
+    leaders: new Leaders(),
+    nodes: [],
+    tally: new Tally(),
+    events: ['an event'],
+  };
+  expect(renderLive(state, { columns: 10, rows: 3 })).toEqual(['chaos  0.0', '', 'faults now']);
+});
