@@ -1,8 +1,20 @@
-import { DEPLOYMENTS, type Pod, PODS, STATEFUL_SETS } from '@gantry/objects';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  DEPLOYMENTS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type Pod,
+  PODS,
+  STATEFUL_SETS,
+  type StatefulSet,
+} from '@gantry/objects';
 import { afterEach, expect, test } from 'vitest';
-import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, type Container, isReady, nginxDeployment } from './harness/cluster.ts';
 import { recordContainerEvents } from './harness/container-events.ts';
 import { eventually } from './harness/eventually.ts';
+import { API_PORTS, cut, heal } from './harness/network-cuts.ts';
 import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
@@ -10,11 +22,13 @@ const cluster = new Cluster();
 const CONTROL = `${cluster.clusterId}-control`;
 
 afterEach(async () => {
-  for (const { id, state } of await cluster.containers('agent')) {
+  for (const agent of await cluster.containers('agent')) {
+    const { id, state } = agent;
     if (state === 'paused') await cluster.docker(['unpause', id]);
     const networks = await cluster.docker(['inspect', '-f', '{{json .NetworkSettings.Networks}}', id]);
     if (!Object.hasOwn(JSON.parse(networks) as object, CONTROL))
       await cluster.docker(['network', 'connect', CONTROL, id]);
+    if (state !== 'exited') await heal(cluster, agent);
   }
   await cluster.compose(['up', '-d', '--no-build', '--no-recreate', 'agent']);
   await cluster.untilNodesReady(2);
@@ -69,46 +83,133 @@ test('an agent that was frozen while its pods were replaced starts nothing of th
   expect(await cluster.podContainers(filters)).toHaveLength(4);
 });
 
-/** On SIGTERM it works on for some seconds, within its grace period. */
-const SLOW_END = "trap 'sleep 5; exit 0' TERM; while :; do sleep 0.2; done";
+/** Appends to its data, and says who does, until it has worked on for some seconds after SIGTERM. */
+const WRITER = [
+  'end() { sleep 2; echo "end $HOSTUID" >> /data/log; exit 0; }',
+  'trap end TERM',
+  'echo "start $HOSTUID" >> /data/log',
+  'while :; do echo "$HOSTUID" >> /data/log; sleep 0.1; done',
+].join('\n');
 
-test('a pod with an identity whose agent was killed is replaced, but not before it has ended', async () => {
-  await using namespace = await cluster.namespace();
-  const labels = [`io.kubernetes.pod.namespace=${namespace.name}`, 'io.kubernetes.container.name=main'];
-  await using recorded = await recordContainerEvents(cluster, labels);
-  await cluster.create(STATEFUL_SETS, namespace.name, {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: { name: 'db' },
-    spec: {
-      replicas: 1,
-      serviceName: 'db',
-      selector: { matchLabels: { app: 'db' } },
-      template: {
-        metadata: { labels: { app: 'db' } },
-        spec: {
-          terminationGracePeriodSeconds: 60,
-          containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', SLOW_END] }],
-        },
+/** A volume that every node has, for one pod at a time. */
+const sharedVolume = (name: string, path: string): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOncePod'],
+    storageClassName: name,
+    persistentVolumeReclaimPolicy: 'Retain',
+    hostPath: { path },
+  },
+});
+
+const writerSet = (storageClassName: string): StatefulSet => ({
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: 'db' },
+  spec: {
+    replicas: 1,
+    serviceName: 'db',
+    selector: { matchLabels: { app: 'db' } },
+    template: {
+      metadata: { labels: { app: 'db' } },
+      spec: {
+        terminationGracePeriodSeconds: 60,
+        containers: [
+          {
+            name: 'main',
+            image: 'busybox:1.36',
+            command: ['sh', '-c', WRITER],
+            env: [{ name: 'HOSTUID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } }],
+            volumeMounts: [{ name: 'data', mountPath: '/data' }],
+          },
+        ],
       },
     },
-  });
-  const ready = async () => {
+    volumeClaimTemplates: [
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'data' },
+        spec: {
+          accessModes: ['ReadWriteOncePod'],
+          storageClassName,
+          resources: { requests: { storage: '1Gi' } },
+        },
+      },
+    ],
+  },
+});
+
+const FAULTS: readonly {
+  readonly name: string;
+  readonly strike: (agent: Container) => Promise<unknown>;
+  readonly undo: (agent: Container) => Promise<unknown>;
+}[] = [
+  {
+    name: 'is killed',
+    strike: ({ id }) => cluster.docker(['kill', id]),
+    undo: ({ id }) => cluster.docker(['start', id]),
+  },
+  {
+    name: 'is frozen for longer than every lease',
+    strike: ({ id }) => cluster.docker(['pause', id]),
+    undo: ({ id }) => cluster.docker(['unpause', id]),
+  },
+  {
+    name: 'is cut off from the API',
+    strike: (agent) => cut(cluster, agent, API_PORTS, 'both'),
+    undo: (agent) => heal(cluster, agent),
+  },
+  {
+    name: 'gets no answers of the API',
+    strike: (agent) => cut(cluster, agent, API_PORTS, 'answers'),
+    undo: (agent) => heal(cluster, agent),
+  },
+];
+
+test('a pod with an identity and a claim for one pod moves when its agent is lost, and never runs twice', async () => {
+  await using namespace = await cluster.namespace();
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'gantry-moving-'));
+  stack.defer(() => rm(folder, { recursive: true }));
+  await cluster.create(PERSISTENT_VOLUMES, '', sharedVolume(namespace.name, folder));
+  stack.defer(() => cluster.mustKubectl(['delete', 'pv', namespace.name, '--wait=false']).then(() => undefined));
+  const labels = [`io.kubernetes.pod.namespace=${namespace.name}`, 'io.kubernetes.container.name=main'];
+  await using recorded = await recordContainerEvents(cluster, labels);
+  await cluster.create(STATEFUL_SETS, namespace.name, writerSet(namespace.name));
+  const readyPod = async () => {
     const pod = await cluster.get(PODS, namespace.name, 'db-0');
     return isReady(pod) ? pod : undefined;
   };
-  const first = await eventually('the pod is ready', 120_000, ready);
-  const lost = first.spec?.nodeName ?? '';
-  await cluster.docker(['kill', (await cluster.agentOf(lost)).id]);
-  const second = await eventually('its successor is ready', 180_000, async () => {
-    const pod = await ready();
-    return pod !== undefined && uidOf(pod) !== uidOf(first) ? pod : undefined;
-  });
-  expect(second.spec?.nodeName).not.toBe(lost);
-  await eventually('the engine has said so', 10_000, () => recorded.events().length >= 3);
-  expect(recorded.events()).toEqual([
-    { what: 'start', podUid: uidOf(first), container: 'main', exitCode: '' },
-    { what: 'die', podUid: uidOf(first), container: 'main', exitCode: '0' },
-    { what: 'start', podUid: uidOf(second), container: 'main', exitCode: '' },
-  ]);
+  const uids: string[] = [];
+  let pod = await eventually('the pod is ready', 120_000, readyPod);
+  for (const { name, strike, undo } of FAULTS) {
+    const [before, lost] = [uidOf(pod), pod.spec?.nodeName ?? ''];
+    uids.push(before);
+    const agent = await cluster.agentOf(lost);
+    await strike(agent);
+    pod = await eventually(`the agent ${name}, and the pod has a successor`, 120_000, async () => {
+      const found = await readyPod();
+      return found !== undefined && uidOf(found) !== before ? found : undefined;
+    });
+    expect(pod.spec?.nodeName).not.toBe(lost);
+    await undo(agent);
+    await cluster.untilNodesReady(2);
+  }
+  uids.push(uidOf(pod));
+  await cluster.mustKubectl(['-n', namespace.name, 'scale', 'statefulset/db', '--replicas=0']);
+  await eventually('the engine has reported all ends', 90_000, () => recorded.events().length >= 2 * uids.length);
+  // Each has ended by itself before the next has started. An agent that came back has started none.
+  expect(recorded.events().map(({ what, podUid, exitCode }) => [what, podUid, exitCode])).toEqual(
+    uids.flatMap((uid) => [
+      ['start', uid, ''],
+      ['die', uid, '0'],
+    ]),
+  );
+  const lines = (await readFile(join(folder, 'log'), 'utf8')).trimEnd().split('\n');
+  const turns = lines.filter((line, index) => line !== lines[index - 1]);
+  expect(turns).toEqual(uids.flatMap((uid) => [`start ${uid}`, uid, `end ${uid}`]));
 });
