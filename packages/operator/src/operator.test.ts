@@ -1,4 +1,6 @@
+import { untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
+import { createObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { CONFIG_MAPS, type ConfigMap, EVENTS, LEASES } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
@@ -108,6 +110,19 @@ describe('an operator', () => {
     expect(client.all(LEASES)[0]?.spec?.holderIdentity).toBe('');
   });
 
+  /** The client of a process whose watches report nothing, so that its cache is what it listed. */
+  const deaf = () =>
+    createObjectClient({
+      get: (...call) => client.get(...call),
+      list: (...call) => client.list(...call),
+      write: (...call) => client.write(...call),
+      batch: (...call) => client.batch(...call),
+      watch: async function* (_resource, _options, signal) {
+        yield [];
+        await untilAborted(signal);
+      },
+    });
+
   it('acts in one of two replicas, and in the other with fresh caches when that stops', async () => {
     const acting = (name: string) =>
       controller({
@@ -119,7 +134,9 @@ describe('an operator', () => {
     const first = new AbortController();
     run(create({ leaderElection: {}, controllers: [acting('one')] }), first.signal);
     await clock.advance(0);
-    run(create({ leaderElection: {}, controllers: [acting('two')] }));
+    const cluster = { client: deaf(), namespace: 'a', [Symbol.dispose]: () => undefined };
+    run(create({ cluster, leaderElection: {}, controllers: [acting('two')] }));
+    await clock.advance(0);
     await client.put(CONFIG_MAPS, { ...configMap('x'), data: { v: '1' } });
     await clock.advance(5000);
     expect(seen).toEqual(['one x 1']);
