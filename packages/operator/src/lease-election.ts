@@ -81,6 +81,7 @@ export class LeaseElection implements Election<LeaseTerm> {
     this.#retryMs = retryMs;
   }
 
+  /** Renews while the consumer waits for the next event, so it must ask for that at once, as `lead` does. */
   async *campaign(signal: AbortSignal): AsyncIterable<ElectionEvent<LeaseTerm>> {
     const { clock, random } = this.#options;
     let held: Held | undefined;

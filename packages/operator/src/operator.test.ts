@@ -66,6 +66,13 @@ describe('an operator', () => {
     expect(seen).toEqual(['old', 'new']);
   });
 
+  it('does not run for a signal that is aborted already', async () => {
+    await client.put(CONFIG_MAPS, configMap('old'));
+    await create().runUntil(AbortSignal.abort());
+    await clock.advance(0);
+    expect(seen).toEqual([]);
+  });
+
   it('gives reconciles a log with the object, and Events in its name', async () => {
     const lines: object[] = [];
     const log = { ...silentLogger, info: (fields: object) => lines.push(fields) };

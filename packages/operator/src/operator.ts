@@ -220,6 +220,8 @@ class ControllerOperator implements Operator {
   }
 
   async runUntil(signal: AbortSignal): Promise<void> {
+    // It would never report its abort.
+    if (signal.aborted) return;
     const outcome = await this.#run({
       on: (of, listener) => of === 'SIGTERM' && signal.addEventListener('abort', listener, { once: true }),
       off: (of, listener) => of === 'SIGTERM' && signal.removeEventListener('abort', listener),
