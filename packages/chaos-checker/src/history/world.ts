@@ -78,6 +78,7 @@ export interface ContainerChange {
   readonly source: Source;
 }
 
+const POD_UID = 'io.kubernetes.pod.uid';
 const NO_FENCE: Fence = { electionKey: '', epoch: 0, incarnation: '' };
 const DELETED = '/gantry/deleted';
 const ELECTIONS = '/gantry/elections/';
@@ -98,6 +99,8 @@ export class World {
   incarnation = '';
   /** By host and id. */
   readonly containers = new Map<string, ContainerState>();
+  /** Containers by the uid of their pod, by host and id. */
+  readonly #containersOfPods = new Map<string, Map<string, ContainerState>>();
   /** By id of the fault, from its start until the cluster was healthy again. */
   readonly faults = new Map<string, FaultLine>();
   /** Since when no fault has acted; undefined while one does. */
@@ -279,7 +282,7 @@ export class World {
     const listed = new Map(line.snapshot.map((one) => [`${host}/${one.id}`, one]));
     const gone = [...this.containers].filter(([key, { host: on }]) => on === host && !listed.has(key));
     const changes = gone.map(([key, before]) => {
-      this.containers.delete(key);
+      this.#setContainer(key, before, undefined);
       return { before, after: undefined, action: 'snapshot', atMs: line.atMs, source };
     });
     return [
@@ -289,7 +292,7 @@ export class World {
         const running = RUNNING.has(state);
         if (before !== undefined && before.running === running && before.name === name) return [];
         const after = { host, id, name, labels, running, atMs: line.atMs, source };
-        this.containers.set(key, after);
+        this.#setContainer(key, before, after);
         return [{ before, after, action: 'snapshot', atMs: line.atMs, source }];
       }),
     ];
@@ -303,7 +306,7 @@ export class World {
     const key = `${host}/${id}`;
     const before = this.containers.get(key);
     if (action === 'destroy') {
-      this.containers.delete(key);
+      this.#setContainer(key, before, undefined);
       return before === undefined ? undefined : { before, after: undefined, action, atMs, source };
     }
     const running = action === 'start' ? true : action === 'die' ? false : (before?.running ?? false);
@@ -311,8 +314,25 @@ export class World {
     const since = before?.running === running ? { atMs: before.atMs, source: before.source } : { atMs, source };
     const after = { host, id, ...known, running, ...since };
     if (before === undefined && action !== 'create' && action !== 'start') return undefined;
-    this.containers.set(key, after);
+    this.#setContainer(key, before, after);
     return { before, after, action, atMs, source };
+  }
+
+  #setContainer(key: string, before: ContainerState | undefined, after: ContainerState | undefined): void {
+    if (after === undefined) this.containers.delete(key);
+    else this.containers.set(key, after);
+    const uid = (after ?? before)?.labels[POD_UID];
+    if (uid === undefined) return;
+    const siblings = this.#containersOfPods.get(uid) ?? new Map<string, ContainerState>();
+    if (after === undefined) siblings.delete(key);
+    else siblings.set(key, after);
+    if (siblings.size === 0) this.#containersOfPods.delete(uid);
+    else this.#containersOfPods.set(uid, siblings);
+  }
+
+  /** The containers of a pod, over all engines. */
+  containersOf(uid: string): Iterable<ContainerState> {
+    return this.#containersOfPods.get(uid)?.values() ?? [];
   }
 
   /** Applies a line of faults.jsonl. */

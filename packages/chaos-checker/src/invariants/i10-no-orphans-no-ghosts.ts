@@ -24,6 +24,8 @@ export const noOrphansNoGhosts: Invariant = {
     const { convergeMs } = boundsOf(world);
     const wrong = new Map<string, Wrong>();
     const statics = new Set<string>();
+    /** Nodes whose engine was recorded: it had a container of theirs. */
+    const recorded = new Set<string>();
     const judge = (id: string, now: Omit<Wrong, 'sinceMs'> | undefined) => {
       const before = wrong.get(id);
       if (now !== undefined) {
@@ -59,18 +61,20 @@ export const noOrphansNoGhosts: Invariant = {
           );
         }
         for (const report of reportsOf(version))
-          judge(`report ${report.id}`, after === undefined ? undefined : ghost(world, report, version));
+          judge(`report ${report.id}`, after === undefined ? undefined : ghost(world, report, version, recorded));
       },
       container({ before, after, source }) {
         const pod = podOf(world, after ?? before);
         if (pod === undefined || statics.has(pod.uid)) return;
+        recorded.add(pod.node);
         findings.checked();
         const id = (after ?? before)?.id ?? '';
         const version = world.byUid.get(pod.uid);
         const orphan = after?.running === true && version === undefined;
         judge(`container ${id}`, orphan ? { what: `${after.name} runs without a pod`, sources: [source] } : undefined);
         const report = version === undefined ? undefined : reportsOf(version).find((one) => one.id === id);
-        if (version !== undefined && report !== undefined) judge(`report ${id}`, ghost(world, report, version));
+        if (version !== undefined && report !== undefined)
+          judge(`report ${id}`, ghost(world, report, version, recorded));
       },
       finish() {
         for (const [id, state] of wrong) if (!isStatic(world, id, statics)) settle(state);
@@ -85,9 +89,7 @@ function isStatic({ containers }: World, id: string, statics: ReadonlySet<string
 }
 
 function* runningOf(world: World, uid: string) {
-  for (const state of world.containers.values()) {
-    if (state.running && podOf(world, state)?.uid === uid) yield state;
-  }
+  for (const state of world.containersOf(uid)) if (state.running && podOf(world, state) !== undefined) yield state;
 }
 
 interface Report {
@@ -109,15 +111,14 @@ function ghost(
   world: World,
   { id, name, running }: Report,
   version: ObjectVersion,
+  recorded: ReadonlySet<string>,
 ): Omit<Wrong, 'sinceMs'> | undefined {
   if (!running) return undefined;
   const node = version.object?.spec?.nodeName;
-  let recorded = false;
-  for (const state of world.containers.values()) {
+  for (const state of world.containersOf(version.object?.metadata?.uid ?? '')) {
     if (state.id === id && state.running) return undefined;
-    if (podOf(world, state)?.node === node) recorded = true;
   }
-  if (!recorded) return undefined;
+  if (node === undefined || !recorded.has(node)) return undefined;
   return {
     what: `${name} of ${version.key} is reported as running, but ${id.slice(0, 12)} does not run`,
     sources: [version.source],
