@@ -289,7 +289,7 @@ async function measure(pairs: readonly Pair[], seconds: number): Promise<Record<
 }
 
 const ofServices = (...wanted: readonly string[]) => ({
-  what: `${wanted.join(', ')} from the API servers`,
+  what: `${wanted.join(', ')} from the API`,
   pairs: PAIRS.filter(({ ports, services }) => ports === API_PORTS && services.some((one) => wanted.includes(one))),
 });
 
@@ -297,7 +297,7 @@ const ofServices = (...wanted: readonly string[]) => ({
 const GROUPS = [
   { what: 'API servers from etcd', pairs: PAIRS.filter(({ services }) => services.includes('apiserver')) },
   {
-    what: 'scheduler, controller-manager from etcd',
+    what: 'candidates from etcd',
     pairs: PAIRS.filter(({ name }) => name.endsWith('and etcd') && !name.startsWith('API')),
   },
   ofServices('scheduler'),

@@ -47,6 +47,7 @@ test.each([
     'watch-cache: the tree has not been read yet; bootstrap: not finished',
   ],
   ['no API server can be reached: connect ECONNREFUSED 127.0.0.1:6443', 'connect ECONNREFUSED 127.0.0.1:6443'],
+  ['the store cannot be reached: unavailable: unavailable: No connection', 'the store cannot be reached'],
   [`<html>${'x'.repeat(1000)}`, `<html>${'x'.repeat(94)}…`],
 ])('of an API that is not ready, one short line says why', (message, why) => {
   expect(whyNotReady(message)).toBe(why);

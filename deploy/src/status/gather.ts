@@ -176,7 +176,9 @@ async function askApi(clock: Clock, openApi: () => HttpClient): Promise<FromApi>
 /** One short line of the error of a request: the checks that fail, or the reason why there is no connection. */
 export function whyNotReady(message: string): string {
   const failed = [...message.matchAll(/^\[-\](\S+) failed: (.*)$/gm)].map(([, check, why]) => `${check}: ${why}`);
-  const [first = ''] = message.replace(/^no API server can be reached: /, '').split('\n');
+  // What the store's client says behind that is about each attempt.
+  const short = message.replace(/^no API server can be reached: /, '').replace(/: unavailable: .*/s, '');
+  const [first = ''] = short.split('\n');
   const line = failed.length > 0 ? failed.join('; ') : first;
   return line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
 }
