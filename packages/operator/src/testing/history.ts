@@ -131,8 +131,17 @@ export class History {
     if (resource.resource !== NAMESPACES.resource)
       this.#line(`${resource.resource} ${name}${object === undefined ? ' is gone' : ''}`);
     this.#changedMs = this.#options.server.clock.now();
-    const wrong = this.#options.invariant?.(this.#world);
+    const wrong = this.#findWrong();
     if (wrong !== undefined && !this.#reasons.includes(wrong)) this.#reasons.push(wrong);
+  }
+
+  #findWrong(): string | undefined {
+    try {
+      return this.#options.invariant?.(this.#world);
+    } catch (error) {
+      // Such as that of an assertion.
+      return errorMessage(error);
+    }
   }
 
   #line(text: string): void {

@@ -21,7 +21,7 @@ export interface SimulateOptions {
   readonly faults?: 'none' | Partial<Faults & CrashFaults>;
   /** How many histories, or their seeds; 100 when absent. */
   readonly seeds?: number | readonly number[];
-  /** Called after each change of the store with its objects. Returns what is wrong, or undefined. */
+  /** Called after each change of the store with its objects. Returns what is wrong, or undefined; an error counts as its message. */
   readonly invariant?: (objects: ObjectsReader) => string | undefined;
 }
 
