@@ -63,8 +63,8 @@ const BETWEEN_WORKSPACES = [
   ),
   forbid(
     'dockerode-in-its-adapter',
-    'Only its adapter imports it.',
-    { pathNot: '^services/agent/src/docker/|^integration-tests/|^bench/' },
+    'Only its adapters import it.',
+    { pathNot: '^(services/agent/src/docker|deploy/src/rolling-update|integration-tests|bench)/' },
     { path: '/dockerode/' },
   ),
 ];

@@ -18,6 +18,10 @@ const PARTS_AT_ONCE = 2;
 const HOSTS = 'integration-tests/src/26-hosts.integration.test.ts';
 const withHosts = process.env['GANTRY_SEVERAL_HOSTS'] === '1';
 
+/** `npm run upgrades`: it builds the image of another release, and replaces all services twice. */
+const UPGRADE = 'integration-tests/src/28-upgrade.integration.test.ts';
+const withUpgrade = process.env['GANTRY_UPGRADES'] === '1';
+
 /** In the order of their names: what a cluster needs first is tested first. Of those that run at the same time, the largest come first. */
 class ByName extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -80,7 +84,7 @@ export default defineConfig({
           ...CLUSTER,
           name: 'cluster',
           include: ['integration-tests/src/**/*.integration.test.ts'],
-          exclude: [JOURNEYS, TOGETHER, ...(withHosts ? [] : [HOSTS])],
+          exclude: [JOURNEYS, TOGETHER, ...(withHosts ? [] : [HOSTS]), ...(withUpgrade ? [] : [UPGRADE])],
           fileParallelism: false,
           sequence: { groupOrder: 2 },
         },

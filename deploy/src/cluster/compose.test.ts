@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Shell } from '../machine/shell.ts';
-import { openProject } from './compose.ts';
+import { countsOf, openProject } from './compose.ts';
 
 const CONFIG = { root: '/checkout', home: '/home', homeKind: 'checkout', overlays: [] } as const;
 
@@ -81,3 +81,14 @@ test.each(['', 'memory'])(
     expect((await readdir(parent)).toSorted()).toEqual(kept.toSorted());
   },
 );
+
+test('a container and its successor count as one replica, and a model as none', () => {
+  const container = (name: string, state: string) => ({ name, state, service: 'agent', health: '', image: 'gantry:1' });
+  const containers = [
+    container('gantry-a-agent-1', 'running'),
+    container('gantry-a-agent-2', 'exited'),
+    container('0123456789ab_gantry-a-agent-2', 'running'),
+    container('gantry-a-agent-model', 'created'),
+  ];
+  expect(countsOf(containers)).toEqual(new Map([['agent', 2]]));
+});

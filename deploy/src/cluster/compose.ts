@@ -182,9 +182,15 @@ export function openProject(
   };
 }
 
-/** The number of containers of each scalable service; empty when the cluster has no containers. */
+/**
+ * The number of replicas of each scalable service; empty when the cluster has no containers. While a container is replaced, it and its
+ * successor are one replica, with the same number at the end of their names; what successors are made from is none (`-model`).
+ */
 export function countsOf(containers: readonly ServiceContainer[]): ReadonlyMap<string, number> {
-  const count = (service: string) => containers.filter((container) => container.service === service).length;
+  const count = (service: string) => {
+    const own = containers.filter((container) => container.service === service && !container.name.endsWith('-model'));
+    return new Set(own.map(({ name }) => name.slice(name.lastIndexOf('-')))).size;
+  };
   if (SCALED.every((service) => count(service) === 0)) return new Map();
   return new Map(SCALED.map((service) => [service, count(service)] as const).filter(([, number]) => number > 0));
 }

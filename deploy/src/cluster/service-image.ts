@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { CommandConfig } from '../config.ts';
+import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import type { ServiceContainer } from './compose.ts';
 
@@ -46,6 +47,20 @@ async function buildInside(config: CommandConfig, shell: Shell, note: (text: str
   const file = join(config.root, 'deploy/images/gantry.Dockerfile');
   const build = ['build', '-q', '-f', file, '-t', image, config.root];
   await mustRun(shell, 'docker', build, { env: { DOCKER_BUILDKIT: '1' } });
+  return { services: image, pki: image };
+}
+
+/** The image that GANTRY_IMAGE names, for all services; if it names none, that of this checkout. CommandError if the engine lacks it. */
+export async function findServiceImages(
+  config: CommandConfig,
+  shell: Shell,
+  note: (text: string) => void,
+  image = '',
+): Promise<ServiceImages> {
+  if (image === '') return await ensureServiceImages(config, shell, note);
+  note(image);
+  const { code, stderr } = await shell.run('docker', ['image', 'inspect', image]);
+  if (code !== 0) throw new CommandError(`GANTRY_IMAGE: ${stderr.trim()}`, `get it before: docker pull ${image}`);
   return { services: image, pki: image };
 }
 

@@ -1,5 +1,5 @@
 /** `npm run up`: brings up the cluster and its sample from any state. Idempotent. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
 import { readJournal } from '../chaos/journal.ts';
@@ -12,12 +12,14 @@ import { openCluster } from '../cluster/open-cluster.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes, wantedNodes } from '../cluster/readiness.ts';
 import { watchRestarts } from '../cluster/restarting-containers.ts';
 import { applySample } from '../cluster/sample.ts';
-import { ensureServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
+import { findServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress, type StepTime } from '../machine/progress.ts';
 import { createShell, mustRun } from '../machine/shell.ts';
+import { rollingUpdate } from '../rolling-update/rolling-update.ts';
 import { ensureSettings, storeSettings } from '../settings/ensure-settings.ts';
+import type { Settings } from '../settings/choose-settings.ts';
 import { readGivenSettings } from '../settings/given-settings.ts';
 import { serviceRanges } from '../settings/in-use.ts';
 import { overlaps } from '../settings/ranges.ts';
@@ -32,7 +34,9 @@ const DEFAULT_AGENTS = 2;
 await runCommand(async () => {
   const config = readCommandConfig(inheritedEnvironment());
   const given = readGivenSettings(inheritedEnvironment());
-  const shell = createShell(config.root, inheritedEnvironment());
+  // Compose would prefer it to the settings, also where it is empty.
+  const { GANTRY_IMAGE: givenImage, ...environment } = inheritedEnvironment();
+  const shell = createShell(config.root, environment);
   const times: StepTime[] = [];
   const startedAt = clock.monotonicMs();
   const progress = createProgress(clock, (text) => process.stdout.write(text), times);
@@ -57,7 +61,7 @@ await runCommand(async () => {
     await mustRun(shell, script('ensure-images'), [], { onLine: note });
     note('all there');
   });
-  const images = await progress.step('service image', (note) => ensureServiceImages(config, shell, note));
+  const images = await progress.step('service image', (note) => findServiceImages(config, shell, note, givenImage));
   // Refuses overlays that do not exist, before they are saved.
   const project = openProject(config, settings.clusterId, shell);
   storeSettings(config, settings, images, engineRoot);
@@ -71,6 +75,12 @@ await runCommand(async () => {
   const before = await project.containers();
   const balancers = await runningBalancers(shell, settings.clusterId);
   const counts = countsOf(before);
+  if (existsSync(kubeconfigOf(config)) && before.some(({ state }) => state === 'running')) {
+    await progress.step('rolling update', async (note) => {
+      using api = openApi(config);
+      await rollingUpdate({ ...settings, project, shell, clock, api, note });
+    });
+  }
   await progress.step('containers', async (note) => {
     await project.up(counts, (line) => note(line.trim()));
     const after = await project.containers();
@@ -83,9 +93,9 @@ await runCommand(async () => {
 
   using api = openApi(config);
   const whyInVain = watchRestarts(project);
+  const waitFor = (what: string) => ({ clock, what, timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain });
   await progress.step('API', async (note) => {
-    const options = { clock, what: 'the API', timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
-    await waitUntil(options, (signal) => lookAtApi(api, signal), note);
+    await waitUntil(waitFor('the API'), (signal) => lookAtApi(api, signal), note);
     note('ready');
   });
   if (isChaotic) await undoLeftovers(await openCluster(), 'commands');
@@ -93,16 +103,14 @@ await runCommand(async () => {
   const agents = counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS);
   const wanted = wantedNodes(shell, settings, agents);
   await progress.step('nodes', async (note) => {
-    const options = { clock, what: 'the nodes', timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
-    note(`${await waitUntil(options, (signal) => lookAtNodes(api, wanted, signal), note)} Ready`);
+    note(`${await waitUntil(waitFor('the nodes'), (signal) => lookAtNodes(api, wanted, signal), note)} Ready`);
   });
   const signal = new AbortController().signal;
   await progress.step('sample nginx-deployment', async (note) => {
     const { namespace, name, outcome } = await applySample(config, api, signal);
     note(outcome);
-    const options = { clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS, whyInVain };
     const look = (until: AbortSignal) => lookAtDeployment(api, namespace, name, until);
-    note(`${outcome}, ${await waitUntil(options, look, note)}`);
+    note(`${outcome}, ${await waitUntil(waitFor(name), look, note)}`);
   });
 
   for (const member of await failingMembers(shell, await project.containers())) {
@@ -115,11 +123,15 @@ await runCommand(async () => {
     await printTable(api, '/api/v1/namespaces/default/pods', signal),
   ];
   progress.line(`\nready in ${(totalMs / 1000).toFixed(1)} s\n\n${tables.join('\n\n')}\n`);
-  progress.line(`next:
-  export KUBECONFIG=${kubeconfigOf(config)}
-  kubectl scale deployment nginx-deployment --replicas=5 && kubectl get pods -o wide --watch
-  docker compose up -d --no-recreate --scale agent=5 && kubectl get nodes --watch
-  kubectl create ingress web --rule='web.localhost/*=SERVICE:PORT' && curl http://web.localhost:${settings.ingressHttpPort}   # HTTPS: ${settings.ingressHttpsPort}
-  docker compose exec apiserver sh -c 'tail -f /var/log/gantry/audit-*.log'   # who writes what`);
+  progress.line(nextSteps(kubeconfigOf(config), settings));
   return 0;
 });
+
+function nextSteps(kubeconfig: string, { ingressHttpPort, ingressHttpsPort }: Settings): string {
+  return `next:
+  export KUBECONFIG=${kubeconfig}
+  kubectl scale deployment nginx-deployment --replicas=5 && kubectl get pods -o wide --watch
+  docker compose up -d --no-recreate --scale agent=5 && kubectl get nodes --watch
+  kubectl create ingress web --rule='web.localhost/*=SERVICE:PORT' && curl http://web.localhost:${ingressHttpPort}   # HTTPS: ${ingressHttpsPort}
+  docker compose exec apiserver sh -c 'tail -f /var/log/gantry/audit-*.log'   # who writes what`;
+}

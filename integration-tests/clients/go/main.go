@@ -1,5 +1,6 @@
 // Proves that client-go works against a cluster: `prove KUBECONFIG NAMESPACE`. Prints a JSON line for each proof and ends
-// with 1 where one fails. The namespace must exist and be empty of what the proofs make.
+// with 1 where one fails. The namespace must exist and be empty of what the proofs make. `prove KUBECONFIG NAMESPACE traffic`
+// sends requests instead until its input ends.
 package main
 
 import (
@@ -69,14 +70,18 @@ func connect(kubeconfig, namespace string) (*cluster, error) {
 }
 
 func run(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("usage: prove KUBECONFIG NAMESPACE")
+	isTraffic := len(args) == 3 && args[2] == "traffic"
+	if len(args) != 2 && !isTraffic {
+		return fmt.Errorf("usage: prove KUBECONFIG NAMESPACE [traffic]")
 	}
 	c, err := connect(args[0], args[1])
 	if err != nil {
 		return err
 	}
 	out := json.NewEncoder(os.Stdout)
+	if isTraffic {
+		return traffic(c, os.Stdin, out)
+	}
 	failed := 0
 	for _, one := range proofs {
 		ctx, cancel := context.WithTimeout(context.Background(), proofTimeout)
