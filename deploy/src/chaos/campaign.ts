@@ -1,6 +1,6 @@
 import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import { NAMESPACES, SERVICE_ACCOUNTS, type Namespace } from '@gantry/objects';
-import type { EtcdEvent, Run } from '@gantry/chaos-checker';
+import type { EtcdEvent, Run, Verdict } from '@gantry/chaos-checker';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import { CHAOS_LABEL } from './engine.ts';
 import type { PlannedFault } from './fault.ts';
@@ -42,6 +42,16 @@ export interface CampaignResult {
   readonly longestGapMs: number;
   readonly violations: readonly string[];
   readonly ended: 'by itself' | 'by the user';
+}
+
+/** With what the checker found. */
+export interface CheckedResult extends CampaignResult {
+  readonly outcome: Verdict['outcome'];
+}
+
+/** Whether nothing follows from a result without violations: no fault was made, it was ended early, or its artefacts are incomplete. */
+export function saysNothing({ faults, ended, outcome }: Pick<CheckedResult, 'faults' | 'ended' | 'outcome'>): boolean {
+  return faults === 0 || ended === 'by the user' || outcome === 'unusable';
 }
 
 const NAMESPACE_MS = 60_000;

@@ -1,8 +1,8 @@
 /** `npm run chaos`: faults at the running cluster, under load, and whether it did right. Exit code 0, or 1 for violations, 2 if it did not run. */
 import { join } from 'node:path';
 import { systemClock, systemRandom } from '@gantry/base';
-import { formatVerdict, type Verdict, writeReport } from '@gantry/chaos-checker';
-import { type CampaignResult, runCampaign } from '../chaos/campaign.ts';
+import { formatVerdict, writeReport } from '@gantry/chaos-checker';
+import { type CheckedResult, runCampaign, saysNothing } from '../chaos/campaign.ts';
 import { type ChaosCluster, openChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { NETEM_FAULTS } from '../chaos/faults/network.ts';
@@ -47,23 +47,18 @@ async function runOrShrink(args: readonly string[]): Promise<number> {
     if (options.afterViolations === 'shrink') await printSmallest(result, options, run, stop.signal);
     return 1;
   }
-  return result.ended === 'by the user' || result.outcome === 'unusable' ? FAILED : 0;
+  return saysNothing(result) ? FAILED : 0;
 }
 
 /** Prints the smallest part of a schedule with violations that still has some, as a plan file. */
 async function printSmallest(
-  { plan }: CampaignResult,
+  { plan }: CheckedResult,
   options: CampaignOptions,
   run: (options: CampaignOptions) => Promise<CheckedResult>,
   stop: AbortSignal,
 ): Promise<void> {
   const fails = async (part: readonly PlannedFault[]) => (await run({ ...options, plan: part })).violations.length > 0;
   process.stdout.write(formatPlan(await shrink(plan, fails, stop)));
-}
-
-/** With what the checker found. */
-interface CheckedResult extends CampaignResult {
-  readonly outcome: Verdict['outcome'];
 }
 
 interface Opened {
@@ -100,6 +95,7 @@ async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: 
     violations.map(({ what }) => `${invariant}: ${what}`),
   );
   const checked = { ...result, outcome: verdict.outcome, violations: [...result.violations, ...found] };
+  if (result.faults === 0) view.onPhase('no fault was made');
   view.onResult(checked);
   return checked;
 }
