@@ -99,7 +99,9 @@ describe('a host custodian with an agent that comes back', () => {
       clock,
       logger: { ...silentLogger, warn: (_facts: unknown, text: string) => void warnings.push(text) },
     });
+    // Both at the same time, as in an agent.
     void custodian.lead(stop.signal);
+    void custodian.follow(stop.signal);
   };
   const write = async (resource: Resource, key: typeof NODE_KEY, patch: object) => {
     await server.write({ verb: 'patch', resource, key, patch, patchType: 'application/merge-patch+json' }, stop.signal);

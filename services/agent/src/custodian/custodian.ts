@@ -132,7 +132,9 @@ export class Custodian {
       try {
         const nowMs = clock.monotonicMs();
         const [nodes, leases] = await this.#listHeartbeats(signal);
-        this.#recordHeartbeats(new Set(nodes.map(({ metadata }) => metadata.name ?? '')), leases, nowMs);
+        // Those that only the leader knows must not be forgotten in between: they would never be dead.
+        const names = [...nodes.map(({ metadata }) => metadata.name ?? ''), ...this.#withoutObject];
+        this.#recordHeartbeats(new Set(names), leases, nowMs);
       } catch (error) {
         if (!signal.aborted) logger.debug({ reason: errorMessage(error) }, 'host custodian: cannot read heartbeats');
       }
