@@ -76,6 +76,18 @@ describe('check', () => {
     expect(verdict.problems[0]).toMatch(/version \d+ of \/gantry\/commit\/\S+ follows \d+: events are missing$/);
   });
 
+  it('takes a read whose value was not recorded for no read of nothing', async () => {
+    const run = copy();
+    const reads = [...run.clients.values()]
+      .flat()
+      .filter((line) => 'op' in line && line.verb === 'get' && 'value' in line);
+    expect(reads.length).toBeGreaterThan(0);
+    for (const read of reads) Reflect.deleteProperty(read, 'value');
+    await using written = await writeRun(run);
+    const verdict = await check(written.folder);
+    expect(verdict.invariants.find(({ invariant }) => invariant === 'I25')?.violations).toEqual([]);
+  });
+
   it('says which artefacts a run lacks', async () => {
     const run = copy();
     run.engine.length = 0;

@@ -2,6 +2,7 @@ import { pause, type Random } from '@gantry/base';
 import {
   type Deployment,
   DEPLOYMENTS,
+  type KubeObject,
   type ObjectKey,
   POD_DISRUPTION_BUDGETS,
   type PodDisruptionBudget,
@@ -18,6 +19,8 @@ const CHANGE_EVERY_MS = [4_000, 12_000] as const;
 /** Half a second apart, or fifteen where the API does not respond. */
 const PATCH_ATTEMPTS = 100;
 const REVISION = 'gantry.chaos/revision';
+/** Of the Deployment: the last change, which is unique. */
+const VALUE = 'gantry.chaos/value';
 const APP = 'app';
 
 /** Deployments whose template and number of replicas change again and again, each with a disruption budget. */
@@ -74,10 +77,11 @@ async function change(
     else wanted.revision++;
     const { revision, replicas } = wanted;
     const value = `${++sent}: revision ${revision}, ${replicas} replicas`;
-    const merge = { spec: { replicas, template: { metadata: { annotations: { [REVISION]: String(revision) } } } } };
+    const template = { metadata: { annotations: { [REVISION]: String(revision) } } };
+    const merge = { metadata: { annotations: { [VALUE]: value } }, spec: { replicas, template } };
     // A merge patch says the whole of what is wanted: it can be repeated, also after faults have ended.
     for (let done = false, attempt = 0; !done && attempt < PATCH_ATTEMPTS; attempt++) {
-      const request = { verb: 'patch', resource: DEPLOYMENTS, key, value } as const;
+      const request = { verb: 'patch', resource: DEPLOYMENTS, key, value, readValue: valueOf } as const;
       const outcome = await client.send(request, (signal) => client.api.patch(DEPLOYMENTS, key, { merge }, signal));
       done = outcome.kind === 'ok';
       if (!done) await pause(clock, 500, new AbortController().signal);
@@ -86,12 +90,16 @@ async function change(
 }
 
 async function isRolledOut(client: RecordedClient, key: ObjectKey): Promise<boolean> {
-  const request = { verb: 'get', resource: DEPLOYMENTS, key } as const;
+  const request = { verb: 'get', resource: DEPLOYMENTS, key, readValue: valueOf } as const;
   const read = await client.send(request, (signal) => client.api.get(DEPLOYMENTS, key, signal));
   if (read.kind !== 'ok' || read.object === undefined) return false;
   const { spec, status, metadata } = read.object as Deployment;
   const counts = [status?.replicas, status?.updatedReplicas, status?.availableReplicas];
   return status?.observedGeneration === metadata.generation && counts.every((count) => count === spec?.replicas);
+}
+
+function valueOf({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[VALUE];
 }
 
 async function judge({ connect, namespace, clock }: WorkloadContext, all: readonly Wanted[]) {
@@ -125,7 +133,7 @@ function deploymentObject(namespace: string, { name, revision, replicas }: Wante
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name, namespace },
+    metadata: { name, namespace, annotations: { [VALUE]: 'created' } },
     spec: {
       replicas,
       selector: { matchLabels: labels },

@@ -157,6 +157,8 @@ function toOperation(completed: Completed, history: ObjectHistory, client: numbe
     if (value !== undefined) history.committed.add(value);
   }
   if (READS.has(verb) && (!known || result?.phase !== 'ok')) return undefined;
+  // The object was there, and the client did not record its value.
+  if (READS.has(verb) && result?.resourceVersion !== undefined && result.value === undefined) return undefined;
   // Rejected as invalid, forbidden or by a limit: nothing was done, whatever the state was.
   const code = result?.error?.code ?? 0;
   if (result?.phase === 'fail' && !known && code >= 400 && code < 500) return undefined;
