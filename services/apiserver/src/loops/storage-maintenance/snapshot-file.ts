@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -70,7 +69,9 @@ export async function writeSnapshot(
   await removePartials(folder);
   try {
     const archive = pack();
-    const target = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
+    // A stream that opens the file itself could create it after the removal below.
+    const file = await open(partial, 'wx', 0o600);
+    const target = file.createWriteStream({ flush: true });
     await Promise.all([pipeline(archive, target, { signal }), fill(archive, facts, parts, signal)]);
     await rename(partial, join(folder, name));
     await syncFolder(folder);
