@@ -4,7 +4,7 @@ import type { ChaosCluster } from './chaos-cluster.ts';
 import type { FaultKind, PlannedFault, Scene } from './fault.ts';
 import type { Journal } from './journal.ts';
 import type { RunFolder } from './recording/run-folder.ts';
-import { undoAll } from './undo.ts';
+import { undoAll, type UndoTools } from './undo.ts';
 
 /** What happens in a campaign, for those who show it. */
 export interface FaultEvents {
@@ -16,10 +16,10 @@ export interface FaultEvents {
 }
 
 export interface FaultRun {
-  readonly cluster: ChaosCluster;
+  readonly cluster: UndoTools & Pick<ChaosCluster, 'problems'>;
   readonly kinds: readonly FaultKind[];
-  readonly journal: Journal;
-  readonly folder: RunFolder;
+  readonly journal: Pick<Journal, 'add' | 'stepsOf' | 'drop'>;
+  readonly folder: Pick<RunFolder, 'fault'>;
   readonly clock: Clock;
   readonly events: FaultEvents;
 }
@@ -59,7 +59,7 @@ export async function runFaults(
     if (failed !== undefined) throw new CommandError(errorMessage(failed.reason));
     const done = faults.filter((_, index) => isActed(results[index]));
     append(acted, done);
-    const wrong = await untilHealthy(run, round, done);
+    const wrong = await untilHealthy(run, round, done, stop);
     if (wrong.length > 0) {
       const names = done.map(({ kind, target, peer }) => [kind, target, peer].filter(Boolean).join(' ')).join(', ');
       return { ...countsOf(acted), reached, violations: wrong.map((text) => `not healthy after ${names}: ${text}`) };
@@ -129,11 +129,12 @@ async function heal({ cluster, journal, clock }: FaultRun, fault: PlannedFault):
   }
 }
 
-/** Waits until the cluster is healthy. Resolves with what is wrong after four minutes. */
+/** Waits until the cluster is healthy, or `stop`. Resolves with what is wrong after four minutes. */
 async function untilHealthy(
   { cluster, folder, clock, events }: FaultRun,
   round: number,
   done: readonly PlannedFault[],
+  stop: AbortSignal,
 ): Promise<readonly string[]> {
   const since = clock.monotonicMs();
   for (;;) {
@@ -147,6 +148,7 @@ async function untilHealthy(
       return [];
     }
     if (tookMs > HEALTHY_MS) return problems;
-    await pause(clock, LOOK_EVERY_MS, NEVER);
+    await pause(clock, LOOK_EVERY_MS, stop);
+    if (stop.aborted) return [];
   }
 }
