@@ -50,6 +50,24 @@ const BETWEEN_WORKSPACES = [
     { path: '^packages/(cel|apimachinery|custom-resources|kinds)/' },
   ),
   forbid(
+    'examples-as-users',
+    'An example uses what users have: the package for operators, not the workspaces that it is made of.',
+    { path: '^examples/' },
+    { path: '^(proto|services|deploy|integration-tests|bench|packages/(?!operator/)[^/]+)/' },
+  ),
+  forbid(
+    'examples-on-top',
+    'Examples are for readers; tests of a cluster run them as processes.',
+    { pathNot: '^examples/' },
+    { path: '^examples/' },
+  ),
+  forbid(
+    'examples-apart',
+    'Each example can be copied alone.',
+    { path: '^examples/([^/]+)/' },
+    { path: '^examples/(?!$1/)' },
+  ),
+  forbid(
     'chaos-checker-alone',
     'The checker judges the other workspaces: it shares no code with them, and they do not depend on it.',
     { path: '^packages/chaos-checker/' },
@@ -71,7 +89,7 @@ const BETWEEN_WORKSPACES = [
 
 /** Workspaces by the names of their packages. */
 const WORKSPACES = new Map(
-  globSync('{proto,deploy,bench,integration-tests,packages/*,services/*}/package.json').map((file) => {
+  globSync('{proto,deploy,bench,integration-tests,packages/*,services/*,examples/*}/package.json').map((file) => {
     const { name, dependencies = {}, devDependencies = {} } = require(`./${file}`);
     // A package that bundles workspaces names them as its devDependencies.
     return [name, { folder: file.replace('/package.json', ''), dependencies: { ...dependencies, ...devDependencies } }];
@@ -88,8 +106,12 @@ const DECLARED = [
   forbid(
     'by-name',
     'Another workspace is imported by the name of its package.',
-    { path: '^((?:services|packages)/[^/]+|proto|deploy|integration-tests|bench)/' },
-    { path: '^(proto|deploy|integration-tests|bench|packages|services)/', pathNot: '^$1/', dependencyTypes: ['local'] },
+    { path: '^((?:services|packages|examples)/[^/]+|proto|deploy|integration-tests|bench)/' },
+    {
+      path: '^(proto|deploy|integration-tests|bench|packages|services|examples)/',
+      pathNot: '^$1/',
+      dependencyTypes: ['local'],
+    },
   ),
   ...[...WORKSPACES.values()].map(({ folder, dependencies }) =>
     forbid(

@@ -24,7 +24,7 @@ export default defineConfig({
   resolve: { conditions: ['gantry-source'] },
   test: {
     include: [
-      '{proto,packages/*,services/*,deploy,integration-tests,bench}/src/**/*.test.ts',
+      '{proto,packages/*,services/*,deploy,examples/*,integration-tests,bench}/src/**/*.test.ts',
       'deploy/tools/**/*.test.ts',
     ],
     exclude: ['**/*.integration.test.ts', '**/*.growth.test.ts', '**/node_modules/**', '**/dist/**'],
