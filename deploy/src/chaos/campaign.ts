@@ -20,7 +20,7 @@ import { Tally } from './workloads/tally.ts';
 import { untilRight } from './workloads/until-right.ts';
 import type { RunningWorkload } from './workloads/workload.ts';
 
-/** What is told of a campaign while it runs. */
+/** Called while a campaign runs. */
 export interface CampaignEvents extends FaultEvents {
   onPlan(faults: readonly PlannedFault[], folder: string): void;
   onWorking(tally: Tally): void;

@@ -5,7 +5,7 @@ export interface Election {
   readonly component: string;
   /** The create revision of the key. */
   readonly epoch: number;
-  /** '' when nobody leads. */
+  /** Empty without a leader. */
   readonly holder: string;
 }
 

@@ -34,7 +34,7 @@ export interface Limits {
 
 /** Who leads: the beginning of the id or the name of a container. */
 export interface Leaders {
-  /** Of a component with a Lease; '' when nobody leads. */
+  /** Of a component with a Lease; empty without a leader. */
   holderOf(service: string): Promise<string>;
   /** The etcd service that leads; '' when none does. */
   etcdLeader(): Promise<string>;
@@ -64,8 +64,8 @@ export interface EngineOptions {
 export const CHAOS_LABEL = 'gantry.chaos';
 const PROJECT = 'com.docker.compose.project';
 const PAUSE_ATTEMPTS = 20;
-/** While the API does not respond because of another fault, nobody is known to lead. */
-const NOBODY = '';
+/** The leader is not known while the API does not respond because of another fault. */
+const UNKNOWN_LEADER = '';
 const NEVER = new AbortController().signal;
 /** For the leader: elections take some seconds, and after another fault more. */
 const LEADER_MS = 30_000;
@@ -154,7 +154,9 @@ export class ChaosEngine {
   async #leaderAmong(family: string, replicas: readonly ChaosContainer[]): Promise<ChaosContainer> {
     const { clock, leaders } = this.options;
     for (const since = clock.monotonicMs(); clock.monotonicMs() - since < LEADER_MS; ) {
-      const holder = await (family === 'etcd' ? leaders.etcdLeader() : leaders.holderOf(family)).catch(() => NOBODY);
+      const holder = await (family === 'etcd' ? leaders.etcdLeader() : leaders.holderOf(family)).catch(
+        () => UNKNOWN_LEADER,
+      );
       const found = replicas.find(
         ({ id, service }) => holder !== '' && (service === holder || holder.includes(id.slice(0, 12))),
       );

@@ -1,5 +1,6 @@
 import { ManualClock } from '@gantry/base/testing';
 import { expect, test, vi } from 'vitest';
+import { CommandError } from '../machine/command-error.ts';
 import type { PlannedFault } from './fault.ts';
 import { type FaultRun, runFaults } from './run-faults.ts';
 
@@ -14,14 +15,14 @@ const FAULT: PlannedFault = {
 };
 
 /** A campaign on a cluster that becomes healthy when the test says so. */
-function start(stop: AbortSignal) {
+function start(stop: AbortSignal, strike: () => Promise<string> = async () => 'killed') {
   const clock = new ManualClock();
   const problems: string[] = ['scheduler-1 is not running'];
   const phases: string[] = [];
   const events = { onStart: vi.fn(), onHeal: vi.fn(), onSkip: vi.fn(), onHealthy: vi.fn() };
   const run = {
     cluster: { problems: async () => problems },
-    kinds: [{ kind: 'kill', strike: async () => 'killed' }],
+    kinds: [{ kind: 'kill', strike }],
     journal: { add: vi.fn(), stepsOf: () => [], drop: vi.fn() },
     folder: { fault: ({ phase }: { phase: string }) => phases.push(phase) },
     clock,
@@ -55,4 +56,23 @@ test('a user who ends the campaign does not wait for its health', async () => {
   stop.abort();
   expect(await result).toMatchObject({ violations: [] });
   expect(phases).toEqual(['start', 'heal']);
+});
+
+test('a fault that cannot be made is skipped', async () => {
+  const { clock, problems, events, result } = start(new AbortController().signal, async () => {
+    throw new CommandError('scheduler has no leader');
+  });
+  problems.length = 0;
+  await clock.advance(1);
+  expect(await result).toMatchObject({ faults: 0, violations: [] });
+  expect(events.onSkip).toHaveBeenCalledWith(FAULT, 'scheduler has no leader');
+});
+
+test('a defect of a fault ends the campaign', async () => {
+  const { clock, result } = start(new AbortController().signal, async () => {
+    throw new TypeError('undefined is not a function');
+  });
+  const ended = expect(result).rejects.toThrow('undefined is not a function');
+  await clock.advance(1);
+  await ended;
 });

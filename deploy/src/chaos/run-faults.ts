@@ -10,7 +10,7 @@ import { undoAll, type UndoTools } from './undo.ts';
 export interface FaultEvents {
   onStart(fault: PlannedFault, detail: string): void;
   onHeal(fault: PlannedFault): void;
-  /** It could not be made, for example because nobody leads. */
+  /** It could not be made, for example because the component has no leader. */
   onSkip(fault: PlannedFault, why: string): void;
   onHealthy(round: number, afterMs: number): void;
 }
@@ -86,6 +86,7 @@ async function runFault(run: FaultRun, fault: PlannedFault, stop: AbortSignal): 
     detail = await strike(run, fault);
   } catch (error) {
     await heal(run, fault);
+    if (!(error instanceof CommandError)) throw error;
     events.onSkip(fault, errorMessage(error));
     return 'skipped';
   }

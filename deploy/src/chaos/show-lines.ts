@@ -59,7 +59,7 @@ export const faultName = ({ kind, target, peer }: PlannedFault) =>
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
 export function describeElection({ component, epoch, holder }: Election): string {
-  return holder === '' ? `${component}: nobody leads` : `${component}: ${holder.slice(0, 12)} leads, epoch ${epoch}`;
+  return holder === '' ? `${component}: no leader` : `${component}: ${holder.slice(0, 12)} leads, epoch ${epoch}`;
 }
 
 export function describeTally({ acknowledged, refused, unknown, longestGapMs }: Tally): string {

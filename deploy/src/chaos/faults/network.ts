@@ -47,7 +47,7 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
   },
   {
     kind: 'black-hole',
-    what: 'A component neither sends nor receives a packet, and nobody is told.',
+    what: 'A component neither sends nor receives a packet, and its peers get no error.',
     targets: link.targets,
     durationMs: DURATION_MS,
     weight: 2,
