@@ -240,6 +240,9 @@ function sharedServices(
       terminationMessage: async () => '',
       end: () => undefined,
       release: async () => undefined,
+      // No agent comes after this process.
+      readRecord: async () => '',
+      writeRecord: async () => undefined,
     },
     config: apiConfigSource(client),
     linkedServices: new ServiceSource({ client, clock, random, logger }),

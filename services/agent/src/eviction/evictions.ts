@@ -35,6 +35,11 @@ export class Evictions {
     this.#notify(uid);
   }
 
+  /** Goes on with an eviction that a former agent has begun and reported. */
+  takeOver(podUid: string, eviction: Eviction): void {
+    this.#evicted.set(podUid, eviction);
+  }
+
   reclaim(podUid: string): void {
     this.#reclaimed.add(podUid);
     this.#notify(podUid);

@@ -1,11 +1,13 @@
 import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
+import type { Eviction } from '../plan/pod-memory.ts';
 import type { PodGoal } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { isStaticUid } from '../spec/static-pod.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 import { PodEvents } from './pod-events.ts';
 import { PodObservation } from './pod-observation.ts';
+import { recall, recordOf } from './pod-record.ts';
 import { createWorkerMemory, disposeLater } from './worker-memory.ts';
 import type { EndServices } from './worker-services.ts';
 
@@ -33,6 +35,8 @@ export abstract class PodSteps {
   readonly #hurry = new Signal();
   #wish = '';
   #step = new AbortController();
+  /** The text of the record on disk. */
+  #record = '';
   /** Whether the node was cut off when the current step began. */
   #beganCutOff = false;
 
@@ -57,6 +61,9 @@ export abstract class PodSteps {
   protected isCutOff(): boolean {
     return false;
   }
+
+  /** A former agent has recorded that it evicts the pod. */
+  protected evicted(_eviction: Eviction): void {}
 
   /** Ends background work of the worker. */
   protected stop(): void {}
@@ -101,6 +108,7 @@ export abstract class PodSteps {
       await this.#loop(signal);
     } finally {
       this.stop();
+      await this.#remember();
       const { prepared, disposals } = this.memory;
       for (const container of prepared.values()) disposeLater(this.memory, container);
       await Promise.all(disposals);
@@ -110,9 +118,11 @@ export abstract class PodSteps {
   async #loop(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#services;
     let failures = 0;
+    await this.#recall();
     while (!signal.aborted) {
       this.#step = new AbortController();
       try {
+        await this.#remember();
         using step = anySignal(signal, this.#step.signal);
         // The step reads everything that was notified until now.
         this.#work.clear();
@@ -130,6 +140,32 @@ export abstract class PodSteps {
         logger.warn({ pod: this.uid, reason: errorMessage(error) }, 'a step of a pod failed');
         await this.#hurry.wait(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal);
       }
+    }
+  }
+
+  /** Takes over what a former agent has recorded. */
+  async #recall(): Promise<void> {
+    const { volumes, clock, logger } = this.#services;
+    try {
+      this.#record = await volumes.readRecord(this.uid);
+      const eviction = recall(this.#record, this.memory, clock);
+      if (eviction !== undefined) this.evicted(eviction);
+    } catch (error) {
+      logger.warn({ pod: this.uid, reason: errorMessage(error) }, 'cannot read the record of a pod');
+    }
+  }
+
+  /** Records what the next agent has to know. A disk that is full must not keep the pod from ending. */
+  async #remember(): Promise<void> {
+    const { pods, volumes, clock, logger } = this.#services;
+    const record = recordOf(this.memory, clock);
+    const isReleased = pods.get(this.uid) === undefined || this.memory.releasedFor !== undefined;
+    if (record === this.#record || isReleased) return;
+    try {
+      await volumes.writeRecord(this.uid, record);
+      this.#record = record;
+    } catch (error) {
+      logger.warn({ pod: this.uid, reason: errorMessage(error) }, 'cannot record the state of a pod');
     }
   }
 

@@ -3,6 +3,7 @@ import { allEnded, errorMessage } from '@gantry/base';
 import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
 import { interpretEnds, killedIn } from '../plan/interpret-ends.ts';
 import { computePodActions, isFenced } from '../plan/plan.ts';
+import type { Eviction } from '../plan/pod-memory.ts';
 import type { PodAction, PodPlan } from '../plan/pod-plan.ts';
 import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { ContainerState } from '../runtime/containers.ts';
@@ -82,6 +83,10 @@ export class PodWorker extends PodSteps {
 
   protected override isCutOff(): boolean {
     return isFenced({ instances: this.memory.instances, link: this.#observers.fence.link() });
+  }
+
+  protected override evicted(eviction: Eviction): void {
+    this.#observers.evictions.takeOver(this.uid, eviction);
   }
 
   protected override stop(): void {

@@ -26,9 +26,10 @@ export function stopContainer(action: StopContainer, context: EndContext): void 
   memory.stopping.get(id)?.abort.abort();
   const waits = signalled === 'in-its-turn' ? 'turn' : 'signal';
   const { clock } = services;
-  const hookedMs = memory.hooked.get(id);
-  const killAtMs = Math.min(clock.monotonicMs() + graceSeconds * 1000, hookedMs ?? Infinity);
-  const hook = hookedMs === undefined ? preStop : undefined;
+  const before = memory.ends.get(id);
+  const killAtMs = Math.min(clock.monotonicMs() + graceSeconds * 1000, before?.killAtMs ?? Infinity);
+  const hook = before?.hook === 'done' ? undefined : preStop;
+  memory.ends.set(id, { killAtMs, hook: hook === undefined ? 'done' : 'due' });
   const stop: ContainerStop = {
     // The system clock may be set meanwhile.
     get killAt() {
@@ -40,8 +41,9 @@ export function stopContainer(action: StopContainer, context: EndContext): void 
   memory.stopping.set(id, stop);
   if (pod !== undefined) events.stopping(pod, action);
   run(id, stop, context, async (signal) => {
-    if (pod !== undefined && hook !== undefined) await runPreStop(pod, action, hook, context, signal);
-    memory.hooked.set(id, killAtMs);
+    if (pod !== undefined && hook !== undefined)
+      await runPreStop(pod, action, hook, killAtMs - clock.monotonicMs(), context, signal);
+    memory.ends.set(id, { killAtMs, hook: 'done' });
     if (waits === 'turn') stop.phase = 'turn';
     else await sendSignal(id, stop, context);
   });
@@ -65,14 +67,14 @@ export function signalContainer({ id }: SignalContainer, context: EndContext): v
 
 /** Forgets stops of containers that have ended by themselves, and aborts their hooks. */
 export function forgetEnded(
-  { stopping, hooked, failedPostStart, resized, killed }: WorkerMemory,
+  { stopping, ends, failedPostStart, resized, killed }: WorkerMemory,
   state: PodState | undefined,
 ): void {
   const isRunning = (id: string) => state?.containers.find((one) => one.id === id)?.state === 'running';
   const isKnown = (id: string) => state?.containers.some((one) => one.id === id) === true;
   for (const ids of [resized, killed]) for (const id of ids) if (!isKnown(id)) ids.delete(id);
   for (const id of failedPostStart) if (!isRunning(id)) failedPostStart.delete(id);
-  for (const id of hooked.keys()) if (!isRunning(id)) hooked.delete(id);
+  for (const id of ends.keys()) if (!isRunning(id)) ends.delete(id);
   for (const [id, { abort, phase }] of stopping) {
     if (phase === 'signal' || isRunning(id)) continue;
     abort.abort();
@@ -110,18 +112,19 @@ function secondsLeft(killAt: Instant, now: Instant): number {
   return Math.max(MIN_GRACE_SECONDS, (killAt - now) / 1000);
 }
 
-/** Runs the hook for at most the grace period. A failure is reported as an Event; the container is stopped in any case. */
+/** Runs the hook until SIGKILL would be due. A failure is reported as an Event; the container is stopped in any case. */
 async function runPreStop(
   pod: Pod,
-  { id, name, graceSeconds }: StopContainer,
+  { id, name }: StopContainer,
   preStop: NonNullable<StopContainer['preStop']>,
+  leftMs: number,
   { state, events, services, uid }: EndContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, facts, clock, logger } = services;
   const container = containerNamed(pod, name);
   if (container === undefined) return;
-  using deadline = withDeadline(clock, signal, graceSeconds * 1000);
+  using deadline = withDeadline(clock, signal, leftMs);
   const target = {
     container,
     containerId: id,

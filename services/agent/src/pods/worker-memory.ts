@@ -20,14 +20,21 @@ export interface ContainerStop extends Stopping {
   readonly abort: AbortController;
 }
 
+/** What a stop of a container owes to the stops before it. */
+export interface ContainerEnd {
+  /** When SIGKILL is due, on the monotonic clock. */
+  readonly killAtMs: number;
+  readonly hook: 'due' | 'done';
+}
+
 /** The memory as a worker and its actions change it. */
 export interface WorkerMemory extends PodMemory {
   readonly stopping: Map<string, ContainerStop>;
   /**
-   * Container id → when SIGKILL is due on the monotonic clock, for containers whose hook has run. A repeated stop does not run the hook
+   * The running containers that have begun to stop, by container id. A repeated stop neither lets them run longer, nor runs their hook
    * again.
    */
-  readonly hooked: Map<string, number>;
+  readonly ends: Map<string, ContainerEnd>;
   readonly resized: Set<string>;
   readonly failedPostStart: Set<string>;
   /** Ids of containers that were killed for new resources although exit code 0 would be final, or with a sandbox that may be gone. */
@@ -66,7 +73,7 @@ export function createWorkerMemory(): WorkerMemory {
   return {
     ...emptyMemory,
     stopping: new Map(),
-    hooked: new Map(),
+    ends: new Map(),
     resized: new Set(),
     failedPostStart: new Set(),
     killed: new Set(),

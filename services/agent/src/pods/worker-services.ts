@@ -41,7 +41,7 @@ export interface EndServices {
   readonly gate: FreshnessGate;
   /** The gate for static pods. */
   readonly staticGate: FreshnessGate;
-  readonly volumes: Pick<PodVolumes, 'release'>;
+  readonly volumes: Pick<PodVolumes, 'release' | 'readRecord' | 'writeRecord'>;
   readonly addresses: Pick<AddressPool, 'rest'>;
   readonly events: EventRecorder;
   /** Limits how many containers are removed at once. */
@@ -67,7 +67,7 @@ export interface StartServices extends Omit<EndServices, 'volumes' | 'addresses'
   readonly linkedServices: Pick<ServiceSource, 'inNamespaces' | 'run'>;
   readonly volumes: Pick<
     PodVolumes,
-    'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'end' | 'release'
+    'sync' | 'mounts' | 'imageFolder' | 'text' | 'terminationMessage' | 'end' | 'release' | 'readRecord' | 'writeRecord'
   >;
   readonly config: ConfigSource;
   /** Watches the objects of the API in volumes. */
@@ -91,7 +91,7 @@ export interface PodObservers {
   readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
   /** Receives the running containers of a pod. */
   readonly usage: Pick<UsageSampler, 'observe'>;
-  readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
+  readonly evictions: Pick<Evictions, 'evictionOf' | 'takeOver' | 'isReclaimed' | 'subscribe' | 'forget'>;
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
   /** Whether this node is cut off from the control plane. */
   readonly fence: Pick<Fence, 'link' | 'holdsLease' | 'subscribe'>;

@@ -1,8 +1,8 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container, Pod, VolumeMount } from '@gantry/objects';
-import { namesIn } from '../files/if-there.ts';
+import { namesIn, readIfThere } from '../files/if-there.ts';
 import { treeUsage } from '../files/tree-usage.ts';
 import { openBeneath, openInImage, openOwned } from '../mounts/open-path.ts';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
@@ -46,6 +46,7 @@ const HOSTS_FILE = 'etc-hosts';
 const HOSTNAME_FILE = 'etc-hostname';
 const RESOLVER_FILE = 'resolv.conf';
 const MESSAGES = 'containers';
+const RECORD_FILE = 'record.json';
 
 export interface PodVolumesOptions {
   readonly state: StateFolder;
@@ -68,7 +69,7 @@ export interface ContainerMounts extends AsyncDisposable {
   readonly terminationMessagePath: string;
 }
 
-/** The volumes and termination messages of a node's pods. They exist until the pod is released. */
+/** The volumes, termination messages and records of a node's pods. They exist until the pod is released. */
 export class PodVolumes {
   /** The persistent volumes, which are not removed with a pod. */
   readonly persistent: PersistentFolders;
@@ -276,6 +277,17 @@ export class PodVolumes {
     return readMessageFile(this.#messageFile(podUid, container, attempt));
   }
 
+  /** The text that the pod's worker has recorded last; '' without one, and perhaps a part of it after a crash. */
+  async readRecord(podUid: string): Promise<string> {
+    return (await readIfThere(this.#recordFile(podUid))) ?? '';
+  }
+
+  /** Records a text for the next agent. It is not flushed: after a loss of power, the containers that it is about are gone. */
+  async writeRecord(podUid: string, text: string): Promise<void> {
+    await mkdir(this.#podFolder(podUid), { recursive: true });
+    await writeFile(this.#recordFile(podUid), text, { mode: 0o600 });
+  }
+
   /** The pod's containers have ended. Its files stay until `release`. */
   end(podUid: string): void {
     this.#claimed.end(podUid);
@@ -347,6 +359,10 @@ export class PodVolumes {
 
   #podFolder(uid: string): string {
     return join(this.#options.state.path, 'pods', component(uid));
+  }
+
+  #recordFile(uid: string): string {
+    return join(this.#podFolder(uid), RECORD_FILE);
   }
 
   #memoryFolder(): string {
