@@ -8,25 +8,54 @@ import { acceptsGzip, sendBytes, setCommonHeaders } from './respond.ts';
 /** Size of one write: large enough to make its overhead small, and small enough to let other requests run in between. */
 const SLAB_BYTES = 128 * 1024;
 
-/** Joins small pieces to slabs of about `SLAB_BYTES`. Pieces that are large themselves are not copied. */
-export function* joinPieces(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
-  let slab: Uint8Array[] = [];
-  let size = 0;
-  for (const piece of pieces) {
-    slab.push(piece);
-    size += piece.length;
-    if (size >= SLAB_BYTES) {
-      yield joined(slab, size);
-      slab = [];
-      size = 0;
-    }
-  }
-  if (size > 0) yield joined(slab, size);
+/** A part of a body. */
+export interface Slab {
+  readonly bytes: Uint8Array;
+  /** Call it when `bytes` is not read any more: the next slab may be in the same memory. */
+  readonly release: () => void;
 }
 
-function joined(slab: readonly Uint8Array[], size: number): Uint8Array {
-  const [only] = slab;
-  return only !== undefined && slab.length === 1 ? only : Buffer.concat(slab, size);
+/** Memory of released slabs. Copying a piece costs less than new memory for it, and less than collecting that again. */
+const FREE: Buffer[] = [];
+/** Together 4 MiB. */
+const MAX_FREE = 32;
+
+/** Joins small pieces to slabs of at most `SLAB_BYTES`. Pieces that are larger themselves are not copied. */
+export function* joinPieces(pieces: Iterable<Uint8Array>): Generator<Slab> {
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    if (size > 0 && size + piece.length > SLAB_BYTES) {
+      yield sharedSlab(parts);
+      parts = [];
+      size = 0;
+    }
+    parts.push(piece);
+    size += piece.length;
+  }
+  // A watch sends few bytes at a time, which must not occupy the memory of a slab while its client reads slowly.
+  if (size > 0) yield ownSlab(parts, size);
+}
+
+function ownSlab(parts: readonly Uint8Array[], size: number): Slab {
+  const [only] = parts;
+  const bytes = only !== undefined && parts.length === 1 ? only : Buffer.concat(parts, size);
+  return { bytes, release: () => undefined };
+}
+
+function sharedSlab(parts: readonly Uint8Array[]): Slab {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return ownSlab(parts, only.length);
+  const memory = FREE.pop() ?? Buffer.allocUnsafeSlow(SLAB_BYTES);
+  let at = 0;
+  for (const part of parts) {
+    memory.set(part, at);
+    at += part.length;
+  }
+  const release = () => {
+    if (FREE.length < MAX_FREE) FREE.push(memory);
+  };
+  return { bytes: memory.subarray(0, at), release };
 }
 
 /** A client that reads nothing for this time is disconnected. A watch client resumes from its last version. */
@@ -61,7 +90,7 @@ export async function sendPieces(
   const first = slabs.next();
   const second = first.done === true ? first : slabs.next();
   if (first.done === true || second.done === true) {
-    await sendBytes(exchange, 200, contentType, first.done === true ? new Uint8Array(0) : first.value);
+    await sendBytes(exchange, 200, contentType, first.done === true ? new Uint8Array(0) : first.value.bytes);
     return;
   }
   const { res } = exchange;
@@ -91,7 +120,7 @@ export async function sendPieces(
 
 /** Keeps the parts of a body for `onBody`, unless they are too large together. */
 function keptParts({ keptBytes, onBody }: Exchange): {
-  readonly passing: (slabs: Iterable<Uint8Array>) => Iterable<Uint8Array>;
+  readonly passing: (slabs: Iterable<Slab>) => Iterable<Slab>;
   readonly report: (contentType: string) => void;
 } {
   const limit = keptBytes();
@@ -101,8 +130,8 @@ function keptParts({ keptBytes, onBody }: Exchange): {
   return {
     *passing(slabs) {
       for (const slab of slabs) {
-        size += slab.length;
-        if (size <= limit) parts.push(slab);
+        size += slab.bytes.length;
+        if (size <= limit) parts.push(Uint8Array.from(slab.bytes));
         else parts = [];
         yield slab;
       }
@@ -111,28 +140,28 @@ function keptParts({ keptBytes, onBody }: Exchange): {
   };
 }
 
-function* rest(first: Uint8Array, second: Uint8Array, slabs: Iterable<Uint8Array>): Generator<Uint8Array> {
+function* rest(first: Slab, second: Slab, slabs: Iterable<Slab>): Generator<Slab> {
   yield first;
   yield second;
   yield* slabs;
 }
 
-async function writePlain(exchange: Exchange, slabs: Iterable<Uint8Array>, clock: Clock): Promise<void> {
+async function writePlain(exchange: Exchange, slabs: Iterable<Slab>, clock: Clock): Promise<void> {
   const { res } = exchange;
-  for (const slab of slabs) {
+  for (const { bytes, release } of slabs) {
     if (isOver(exchange)) break;
-    if (!res.write(slab)) await waitForDrain(exchange, clock);
+    if (!res.write(bytes, release)) await waitForDrain(exchange, clock);
     await turn();
   }
   finish(exchange);
 }
 
-async function writeCompressed(exchange: Exchange, slabs: Iterable<Uint8Array>, clock: Clock): Promise<void> {
+async function writeCompressed(exchange: Exchange, slabs: Iterable<Slab>, clock: Clock): Promise<void> {
   const gzip = createGzip({ level: 1 });
   const copied = copyTo(exchange, gzip, clock);
-  for (const slab of slabs) {
+  for (const { bytes, release } of slabs) {
     if (isOver(exchange)) break;
-    if (!gzip.write(slab)) await Promise.race([once(gzip, 'drain'), copied]);
+    if (!gzip.write(bytes, release)) await Promise.race([once(gzip, 'drain'), copied]);
     await turn();
   }
   gzip.end();

@@ -43,8 +43,11 @@ function openEnvelope(apiVersion: string, kind: string): BinaryWriter {
 
 /** The end of an envelope. */
 function closeEnvelope(writer: BinaryWriter): Uint8Array {
-  return writer.tag(3, LengthDelimited).bytes(EMPTY).tag(4, LengthDelimited).bytes(EMPTY).finish();
+  return writer.raw(CLOSING).finish();
 }
+
+/** The empty fields 3 and 4. */
+const CLOSING = Uint8Array.of(0x1a, 0, 0x22, 0);
 
 const EMPTY = new Uint8Array(0);
 
@@ -66,15 +69,19 @@ export function* listPieces(
   if (continueToken !== '') writer.tag(3, LengthDelimited).string(continueToken);
   if (remaining !== undefined) writer.tag(4, Varint).int64(remaining);
   const listMeta = writer.join().finish();
-  const messages = items.map(unwrap);
-  const heads = messages.map(({ length }) => writer.tag(2, LengthDelimited).uint32(length).finish());
-  const size = messages.reduce((sum, { length }, i) => sum + (heads[i]?.length ?? 0) + length, listMeta.length);
+  const fields = items.map(itemOf);
+  const size = fields.reduce((sum, { length }) => sum + length, listMeta.length);
   yield openEnvelope(apiVersion, kind).uint32(size).raw(listMeta).finish();
-  for (const [i, message] of messages.entries()) {
-    yield heads[i] ?? EMPTY;
-    yield message;
-  }
+  yield* fields;
   yield closeEnvelope(writer);
+}
+
+/**
+ * The object of an envelope as an item of a list, with its tag. Both have the field number 2, so this is a part of the envelope: behind the
+ * magic and the field 1, whose length takes one byte for every kind, and before the two empty fields at the end.
+ */
+function itemOf(envelope: Uint8Array): Uint8Array {
+  return envelope.subarray(MAGIC.length + 2 + (envelope[MAGIC.length + 1] ?? 0), -CLOSING.length);
 }
 
 /** The metadata of an object in its envelope. It is field 1 of every kind. */

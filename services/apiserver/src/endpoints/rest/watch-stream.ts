@@ -35,8 +35,8 @@ export async function sendWatch(
   try {
     for await (const batch of items) {
       if (signal.aborted || res.destroyed) break;
-      for (const slab of joinPieces(framesOf(batch, encode))) {
-        if (!res.write(slab)) await waitForDrain(exchange, options.clock);
+      for (const { bytes, release } of joinPieces(framesOf(batch, encode))) {
+        if (!res.write(bytes, release)) await waitForDrain(exchange, options.clock);
         if (signal.aborted || res.destroyed) break;
       }
     }
