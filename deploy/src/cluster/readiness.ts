@@ -87,13 +87,18 @@ function agentsWithoutNode(
   { podCidr, nodes, leases }: SeenNodes & Pick<WantedNodes, 'podCidr'>,
 ): readonly RunningAgent[] {
   const renewals = new Map(leases.map(({ metadata, spec }) => [metadata.name, Date.parse(spec?.renewTime ?? '')]));
-  const isOf = (node: Node, agent: RunningAgent) => {
-    const wanted = nodeAddressOf(podCidr, agent.address) ?? agent.address;
-    return node.status?.addresses?.some(({ type, address }) => type === 'InternalIP' && address === wanted) === true;
-  };
   return agents.filter(
-    (agent) => !nodes.some((node) => isOf(node, agent) && (renewals.get(node.metadata.name) ?? 0) >= agent.startedAt),
+    (agent) =>
+      !nodes.some(
+        (node) => isNodeOf(node, agent, podCidr) && (renewals.get(node.metadata.name) ?? 0) >= agent.startedAt,
+      ),
   );
+}
+
+/** Whether a Node has the address of an agent. `podCidr` is the range of the pods of its engine. */
+export function isNodeOf(node: Node, agent: RunningAgent, podCidr: string): boolean {
+  const wanted = nodeAddressOf(podCidr, agent.address) ?? agent.address;
+  return node.status?.addresses?.some(({ type, address }) => type === 'InternalIP' && address === wanted) === true;
 }
 
 /** Whether a Deployment's current generation is fully available. */

@@ -1,11 +1,11 @@
 import Docker from 'dockerode';
-import { LEASES } from '@gantry/objects';
-import { type Clock, errorMessage, withDeadline } from '@gantry/base';
-import type { HttpClient } from '@gantry/client';
+import { LEASES, NODES, RETURNS_BY_ANNOTATION } from '@gantry/objects';
+import { type Clock, errorMessage, formatTime, withDeadline } from '@gantry/base';
+import { type HttpClient, ignoreNotFound } from '@gantry/client';
 import type { Project } from '../cluster/compose.ts';
 import { type Look, waitUntil } from '../cluster/wait-until.ts';
 import { findRunningAgents } from '../cluster/running-agents.ts';
-import { lookAtApi, lookAtNodes } from '../cluster/readiness.ts';
+import { isNodeOf, lookAtApi, lookAtNodes } from '../cluster/readiness.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import {
@@ -249,6 +249,7 @@ async function replace(
     await removeOld();
     return;
   }
+  const returned = await announceAbsence(update, name);
   if (successor === undefined) {
     await old.stop();
     await next.start();
@@ -256,6 +257,30 @@ async function replace(
   await removeOld();
   await untilHealthy(update, engine, id, name);
   await untilRegistered(update, name);
+  await returned();
+}
+
+/**
+ * Lets the node of an agent be silent while the agent is replaced: on a busy machine that takes longer than a node may be silent, and its
+ * pods would move. The function returned ends that; without it, it ends by itself.
+ */
+async function announceAbsence(
+  { api, clock, clusterId, podCidr, shell }: RollingUpdate,
+  name: string,
+): Promise<() => Promise<void>> {
+  using deadline = withDeadline(clock, new AbortController().signal, API_MS);
+  const agent = (await findRunningAgents(shell, clusterId)).find((one) => one.name === name);
+  const { items } = await api.list(NODES, {}, deadline);
+  const node = agent === undefined ? undefined : items.find((one) => isNodeOf(one, agent, podCidr));
+  if (node === undefined) return async () => undefined;
+  const annotate = async (returnsBy: string | null) => {
+    const { uid, name: nodeName = '' } = node.metadata;
+    const merge = { metadata: { uid, annotations: { [RETURNS_BY_ANNOTATION]: returnsBy } } };
+    using limit = withDeadline(clock, new AbortController().signal, API_MS);
+    await ignoreNotFound(api.patch(NODES, { namespace: '', name: nodeName }, { merge }, limit));
+  };
+  await annotate(formatTime(clock.now() + LIMIT_MS));
+  return () => annotate(null);
 }
 
 /** Until the container's health check succeeds, which is asked here: the engine asks every 15 s. */

@@ -9,6 +9,12 @@ export const HOST_ADDRESS_ANNOTATION = 'gantry.dev/host-address';
 /** A Node's annotation: its host's custodian drains it. A returning agent removes it. */
 export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 
+/**
+ * A Node's annotation: its agent is being replaced and comes back by this time (RFC 3339). Until then its silence has no effect. What
+ * replaces it adds and removes the annotation.
+ */
+export const RETURNS_BY_ANNOTATION = 'gantry.dev/agent-returns-by';
+
 /** A condition of a pod of a lost node: its host's custodian has seen that it has no container, and none can start any more. */
 export const CONTAINERS_STOPPED = 'gantry.dev/containers-stopped';
 

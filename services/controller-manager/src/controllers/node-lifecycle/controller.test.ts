@@ -1,4 +1,4 @@
-import { formatMicroTime, pause } from '@gantry/base';
+import { formatMicroTime, formatTime, pause } from '@gantry/base';
 import type { ObjectWrite } from '@gantry/client';
 import { LEASES, NAMESPACES, type Node, NODES, PODS, StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
@@ -12,6 +12,7 @@ const meters = createMeters(metrics);
 const served = async () => (await metrics.render()).text.split('\n');
 
 const GRACE_MS = 4000;
+const UNREACHABLE = 'node.kubernetes.io/unreachable:NoSchedule';
 const AGENT_LEASE_SECONDS = 4;
 const KUBELET_LEASE_SECONDS = 40;
 const KEY = { namespace: '', name: 'n' };
@@ -123,7 +124,7 @@ describe('the node lifecycle controller, overtaken by others', () => {
     expect(node()?.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'True' });
     expect(taints()).toEqual([]);
     await clock.advance(GRACE_MS + 10);
-    expect(taints()).toEqual(['node.kubernetes.io/unreachable:NoSchedule']);
+    expect(taints()).toEqual([UNREACHABLE]);
   });
 
   it('gets through to a node that others write all the time, and notices its silence in time', async () => {
@@ -141,7 +142,38 @@ describe('the node lifecycle controller, overtaken by others', () => {
     await clock.advance(GRACE_MS + 1000);
     expect(labels).toBe(17);
     expect(node()?.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'Unknown' });
-    expect(taints()).toEqual(['node.kubernetes.io/unreachable:NoSchedule']);
+    expect(taints()).toEqual([UNREACHABLE]);
+  });
+
+  const announce = async (returnsBy: string | null) => {
+    const patch = { metadata: { annotations: { 'gantry.dev/agent-returns-by': returnsBy } } };
+    await client.patch(NODES, KEY, { merge: patch }, stop.signal);
+  };
+  const inSeconds = (seconds: number) => formatTime(clock.now() + seconds * 1000);
+
+  it('lets a node be silent while its agent is being replaced, until the time that is announced', async () => {
+    await putNode({});
+    await announce(inSeconds(60));
+    run();
+    await clock.advance(59_900);
+    expect([taints(), node()?.status?.conditions?.[0]?.status]).toEqual([[], 'True']);
+    // Nobody has looked meanwhile, so the node gets a whole period.
+    await clock.advance(GRACE_MS + 200);
+    expect([taints(), node()?.status?.conditions?.[0]?.status]).toEqual([[UNREACHABLE], 'Unknown']);
+  });
+
+  it.each([
+    ['was taken back', null],
+    ['is over', -1],
+    ['is later than any replacement takes', 3600],
+  ])('does not wait for an agent whose return %s', async (_what, seconds) => {
+    await putNode({});
+    await announce(inSeconds(60));
+    run();
+    await clock.advance(GRACE_MS / 2);
+    await announce(seconds === null ? null : inSeconds(seconds));
+    await clock.advance(GRACE_MS / 2 + 10);
+    expect(taints()).toEqual([UNREACHABLE]);
   });
 
   it('keeps what others say of a pod that it takes for unready', async () => {

@@ -1,3 +1,4 @@
+import type { Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import {
   type Cache,
@@ -19,6 +20,7 @@ import {
   type ObjectKey,
   type Pod,
   PODS,
+  RETURNS_BY_ANNOTATION,
   StatusError,
 } from '@gantry/objects';
 import type { NodeMeter, ZoneCount } from '../../metrics/nodes.ts';
@@ -30,6 +32,8 @@ import { lookCloser, markOf, type Watched } from './silence.shell.ts';
 import { EVICTION_RATES, type EvictionRates, zoneHealths, zoneLabel, zoneOf } from './zones.ts';
 
 const RECHECK_MS = 500;
+/** Longer than a replacement of an agent may take, and than the difference of two hosts' clocks. */
+const MAX_EXCUSED_MS = 10 * 60_000;
 /** How often a Node that others change meanwhile is read and planned again at once. */
 const ATTEMPTS = 5;
 
@@ -155,7 +159,8 @@ async function observe(
   const heartbeats = memory.periods.of(node, lease);
   let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
   if (heartbeats.isQuiet(leftMs)) leftMs = await lookCloser(memory, heartbeats, node, context, signal);
-  const heartbeat = leftMs > 0 ? 'heard' : 'silent';
+  const excusedMs = excusedFor(node, clock.now());
+  const heartbeat = leftMs > 0 || excusedMs > 0 ? 'heard' : 'silent';
   const nodes = () => cache.list(NODES);
   const { eviction, waitMs, stopsOthers } = evictions.ask({ node, heartbeat, nodes }, clock.monotonicMs());
   if (stopsOthers) for (const other of nodes()) if (isEvicting(other)) enqueue(keyOf(other));
@@ -167,8 +172,15 @@ async function observe(
     askAgainAt: waitMs === undefined ? undefined : clock.now() + waitMs,
     registration: registered.has(name) ? 'recorded' : 'new',
   };
-  const lookInMs = leftMs > 0 ? heartbeats.nextLookMs(leftMs) : undefined;
+  const silentInMs = leftMs > 0 ? heartbeats.nextLookMs(leftMs) : excusedMs;
+  const lookInMs = heartbeat === 'heard' ? silentInMs : undefined;
   return { observed, lookInMs: lookInMs === undefined ? undefined : Math.min(lookInMs, waitMs ?? lookInMs) };
+}
+
+/** Milliseconds for which the silence of a node is announced. More than `MAX_EXCUSED_MS` from now on is no time that anyone announces. */
+function excusedFor({ metadata: { annotations } }: Node, now: Instant): number {
+  const leftMs = Date.parse(annotations?.[RETURNS_BY_ANNOTATION] ?? '') - now;
+  return leftMs > 0 && leftMs <= MAX_EXCUSED_MS ? leftMs : 0;
 }
 
 /** `…-changed`: others have written it since it was read, so the plan is outdated. */
