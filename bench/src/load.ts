@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONFIG_MAPS, type ConfigMap, isReason, type KubeObject, type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
+import { countTerms, electionsBetween, Reconciles } from './leadership.ts';
 import { judge } from './limits.ts';
 import { docker, runningContainers, toolsPath } from './processes.ts';
 
@@ -33,7 +34,8 @@ const BEGIN_MS = 5000;
 
 /**
  * Loads the machine with many times its processors, and asks of a running cluster that nothing but time is lost: no container of the
- * control plane starts again, no stream ends while it carries bytes, every acknowledged write is there afterwards.
+ * control plane starts again, no stream ends while it carries bytes, every acknowledged write is there afterwards, leaders keep their office,
+ * and controllers go on.
  */
 export async function measureLoad(
   { api, project, kubeconfig }: MeasuredCluster,
@@ -58,7 +60,9 @@ export async function measureLoad(
     ];
     const listening = streams.map((stream) => stream.run(stop.signal));
     const writers = Array.from({ length: WRITERS }, (_, index) => new Writer(api, namespace, `writer-${index}`));
-    const writing = writers.map((writer) => writer.run(stop.signal));
+    const reconciles = new Reconciles(api, namespace);
+    const writing = [...writers, reconciles].map((each) => each.run(stop.signal));
+    const terms = await countTerms(api);
     await delay(BEGIN_MS);
     print(`- ${workers} workers of stress-ng for ${seconds} s, on ${availableParallelism()} processors`);
     const load = spawn('stress-ng', ['--cpu', String(workers), '--timeout', `${seconds}s`], { stdio: 'ignore' });
@@ -70,6 +74,7 @@ export async function measureLoad(
     stop.abort();
     await Promise.all([...listening, ...writing]);
     const lost = await lostWrites(writers);
+    const elections = electionsBetween(terms, await countTerms(api));
     const restarted = restarts(before, startsOf(project));
     const cuts = streams.flatMap(({ ends }) => ends);
     const carrying = cuts.filter(({ silentMs }) => silentMs < CARRIES_MS);
@@ -78,6 +83,7 @@ export async function measureLoad(
     const refused = writers.reduce((sum, writer) => sum + writer.failed, 0);
     print(`- ${lines} lines in ${streams.length} streams, the longest pause ${longest(streams)} s`);
     print(`- ${acknowledged} writes acknowledged, ${refused} not`);
+    print(`- ${reconciles.count} changes observed by controllers; elections: ${namesAndNumbers(elections)}`);
     for (const { what, silentMs, said } of cuts) {
       print(`- ended ${(silentMs / 1000).toFixed(1)} s after its last line: ${what}: ${said}`);
     }
@@ -90,7 +96,15 @@ export async function measureLoad(
     print(judge('containers of the control plane that started again', restarted.length, { atMost: 0 }, ''));
     print(judge('streams cut while they carried bytes', carrying.length, { atMost: 0 }, ''));
     print(judge('acknowledged writes lost', lost.length, { atMost: 0 }, ''));
+    print(judge('elections of a component', Math.max(0, ...elections.values()), { atMost: 1 }, ''));
+    print(
+      judge('the longest time until a controller observed a change', reconciles.longestMs / 1000, { atMost: 5 }, ' s'),
+    );
   });
+}
+
+function namesAndNumbers(numbers: ReadonlyMap<string, number>): string {
+  return [...numbers].map(([name, number]) => `${name} ${number}`).join(', ');
 }
 
 function longest(streams: readonly SpokenStream[]): string {
