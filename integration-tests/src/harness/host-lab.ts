@@ -156,6 +156,19 @@ export class HostLab implements AsyncDisposable {
     await this.#startEngine();
   }
 
+  /**
+   * Cuts the power, and switches it on again: all processes, the engine's runtime files, its mounts and all networks are gone. Only for a
+   * lab with processes of its own.
+   */
+  async reboot(): Promise<void> {
+    await this.#endEngine('SIGKILL');
+    await this.#disconnect();
+    for (const name of ['exec', 'pid', 'docker.sock'])
+      await rm(join(this.#folder, name), { recursive: true, force: true });
+    await this.#connect();
+    await this.#startEngine();
+  }
+
   /** Gives the machine's engine images of this one's. */
   async load(images: readonly string[]): Promise<void> {
     const file = join(this.#folder, 'images.tar');
@@ -166,8 +179,7 @@ export class HostLab implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#endEngine('SIGTERM');
-    await runProgram('ip', ['link', 'delete', this.#link]);
-    await runProgram('ip', ['netns', 'delete', this.#name]);
+    await this.#disconnect();
     await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -184,6 +196,11 @@ export class HostLab implements AsyncDisposable {
     await must('ip', ['-n', this.#name, 'address', 'add', `${this.address}/24`, 'dev', peer]);
     await must('ip', ['-n', this.#name, 'link', 'set', peer, 'up']);
     await must('ip', ['-n', this.#name, 'link', 'set', 'lo', 'up']);
+  }
+
+  async #disconnect(): Promise<void> {
+    await runProgram('ip', ['link', 'delete', this.#link]);
+    await runProgram('ip', ['netns', 'delete', this.#name]);
   }
 
   /** The arguments of nsenter(1) with which a program runs as on the machine itself. */
