@@ -155,6 +155,7 @@ export {
   classOfClaim,
   classOfVolume,
   claimsOfPod,
+  isOfStatefulSet,
   isBoundToClaim,
   isFullyBound,
   NO_PROVISIONER,

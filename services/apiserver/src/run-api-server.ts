@@ -10,7 +10,6 @@ import {
   systemUid,
   untilAborted,
   untilDone,
-  withDeadline,
 } from '@gantry/base';
 import { type CertificateRequestClient, createCertificateRequester } from '@gantry/client';
 import { decodeProtobuf } from '@gantry/apimachinery';
@@ -58,7 +57,6 @@ const RETRY_MS = 500;
 /** Timeout of a health check of an etcd member. */
 const HEALTH_MS = 2000;
 /** Time limit of recording an Event about etcd. */
-const EVENT_MS = 5000;
 
 /** The rights of other users in etcd. */
 const ACCESS: readonly AccessRule[] = [
@@ -172,8 +170,7 @@ function snapshotSchedule(
     onSnapshot: snapshotMeter(metrics),
     onFailure: async (reason, signal) => {
       const warning = { member: 'etcd', reason: 'SnapshotFailed', message: `has no new snapshot: ${reason}` } as const;
-      using limited = withDeadline(clock, signal, EVENT_MS);
-      await recordWarning(parts, storageEvent(warning, formatTime(clock.now())), limited);
+      await recordWarning(parts, storageEvent(warning, formatTime(clock.now())), signal);
     },
     log: logger,
   };

@@ -48,6 +48,12 @@ export function isFullyBound(claim: PersistentVolumeClaim): boolean {
   return (claim.spec?.volumeName ?? '') !== '' && claim.metadata.annotations?.[BIND_COMPLETED] !== undefined;
 }
 
+/** Whether a StatefulSet controls the pod, so that its name is an identity. */
+export function isOfStatefulSet({ metadata }: Pod): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return owner?.kind === 'StatefulSet' && owner.apiVersion.startsWith('apps/');
+}
+
 /** Names of a pod's claims: those it refers to, and those created for its ephemeral volumes. */
 export function claimsOfPod({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {

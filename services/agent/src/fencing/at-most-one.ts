@@ -1,5 +1,4 @@
-import type { Pod } from '@gantry/objects';
-import { claimsOfPod } from '@gantry/objects';
+import { claimsOfPod, isOfStatefulSet, type Pod } from '@gantry/objects';
 import type { Instances } from '../runtime/labels.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { ClaimSource } from '../spec/config-source.ts';
@@ -44,9 +43,4 @@ export class AtMostOne {
     if (claims.some((claim) => claim?.spec?.accessModes?.includes('ReadWriteOncePod') === true)) return 'at-most-one';
     return claims.includes(undefined) ? undefined : 'any';
   }
-}
-
-function isOfStatefulSet({ metadata }: Pod): boolean {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  return owner?.kind === 'StatefulSet' && owner.apiVersion.startsWith('apps/');
 }

@@ -1,7 +1,9 @@
-import { errorMessage } from '@gantry/base';
+import { type Clock, errorMessage, withDeadline } from '@gantry/base';
 import { type Event, EVENTS, type KubeObject, type Service } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { LoopbackClient } from '../loopback-client.ts';
+
+const RECORD_MS = 5000;
 
 /** A warning about an address or port of a Service. */
 export interface ServiceWarning {
@@ -42,19 +44,24 @@ export function storageEvent({ member, reason, message }: StorageWarning, at: st
 
 /**
  * Creates an Event once per object, reason and value, while the Event is stored. If the Event is rejected, for example in a terminating
- * namespace or by a quota, that is only logged.
+ * namespace or by a quota, or if that takes longer than 5 s, that is only logged.
  */
 export async function recordWarning(
-  { client, logger }: { readonly client: Pick<LoopbackClient, 'get' | 'create'>; readonly logger: Logger },
+  {
+    client,
+    clock,
+    logger,
+  }: { readonly client: Pick<LoopbackClient, 'get' | 'create'>; readonly clock: Clock; readonly logger: Logger },
   event: Event & KubeObject,
   signal: AbortSignal,
 ): Promise<'recorded' | 'rejected'> {
   const { kind, namespace, name } = event.involvedObject;
   const about = { kind, object: namespace === undefined ? name : `${namespace}/${name}` };
+  using limited = withDeadline(clock, signal, RECORD_MS);
   try {
-    if ((await client.get(EVENTS, event.metadata, 'cached', signal)) !== undefined) return 'recorded';
+    if ((await client.get(EVENTS, event.metadata, 'cached', limited)) !== undefined) return 'recorded';
     logger.warn(about, event.message ?? '');
-    await client.create(EVENTS, event, signal);
+    await client.create(EVENTS, event, limited);
     return 'recorded';
   } catch (error) {
     if (signal.aborted) throw error;

@@ -38,14 +38,12 @@ export async function keepSnapshots(
     clock,
     random,
     retry: RETRY,
-    onError: (error, failures) =>
-      log.warn({ reason: errorMessage(error), failures }, 'retrying the scheduled snapshot'),
+    onError: (error, failures) => log.warn({ reason: errorMessage(error), failures }, 'the scheduled snapshot failed'),
     round: async () => {
       try {
         return await snapshotWhenDue(etcd, schedule, clock, signal);
       } catch (error) {
         if (signal.aborted) throw error;
-        log.warn({ reason: errorMessage(error) }, 'the scheduled snapshot failed');
         await onFailure(errorMessage(error), signal);
         throw error;
       }

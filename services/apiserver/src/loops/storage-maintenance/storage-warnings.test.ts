@@ -1,3 +1,4 @@
+import { untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { MemberStatus } from '@gantry/etcd';
 import { type Event, StatusError } from '@gantry/objects';
@@ -52,10 +53,12 @@ describe('Events about etcd', () => {
 
   const start = () => {
     const stored = new Map<string, Event>();
-    const state = { etcd: 'free' as 'free' | 'full' };
+    const state = { etcd: 'free' as 'free' | 'full' | 'hung' };
     const client: Pick<LoopbackClient, 'get' | 'create'> = {
       get: async (_, { name = '' }) => stored.get(name),
-      create: async (_, object) => {
+      create: async (_, object, abort) => {
+        if (state.etcd === 'hung') await untilAborted(abort);
+        abort.throwIfAborted();
         if (state.etcd === 'full') throw StatusError.internal('etcd has no space');
         stored.set(object.metadata.name ?? '', object as Event);
         return object;
@@ -92,6 +95,18 @@ describe('Events about etcd', () => {
     expect([...stored.values()]).toMatchObject([
       { reason: 'EtcdNoSpace', involvedObject: { name: 'etcd-1' }, firstTimestamp: '2026-01-01T00:00:00Z' },
     ]);
+  });
+
+  it('are given up for the moment when etcd takes longer than 5 s', async () => {
+    const { stored, state, clock, reporter } = start();
+    state.etcd = 'hung';
+    const reported = reporter.report([member('1', 90)], signal);
+    await clock.advance(5000);
+    await reported;
+    expect(stored.size).toBe(0);
+    state.etcd = 'free';
+    await reporter.report([member('1', 20)], signal);
+    expect([...stored.values()]).toMatchObject([{ reason: 'EtcdNearlyFull' }]);
   });
 });
 

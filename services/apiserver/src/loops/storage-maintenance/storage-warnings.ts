@@ -1,4 +1,4 @@
-import { type Clock, formatTime, withDeadline } from '@gantry/base';
+import { type Clock, formatTime } from '@gantry/base';
 import type { MemberStatus } from '@gantry/etcd';
 import type { Event, KubeObject } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
@@ -7,7 +7,6 @@ import { recordWarning, storageEvent, type StorageWarning } from '../warning-eve
 
 /** The share of the quota from which on a member is reported. */
 const FULL_SHARE = 0.8;
-const WRITE_TIMEOUT_MS = 5000;
 
 /** An alarm in the status of a member, which lists those of all members. */
 export interface StorageAlarm {
@@ -85,10 +84,8 @@ export class StorageReporter {
       const name = event.metadata.name ?? '';
       if (!this.#unrecorded.has(name)) this.#unrecorded.set(name, event);
     }
-    if (this.#unrecorded.size === 0) return;
-    using limited = withDeadline(clock, signal, WRITE_TIMEOUT_MS);
     for (const [name, event] of this.#unrecorded) {
-      if ((await recordWarning(this.#options, event, limited)) === 'recorded') this.#unrecorded.delete(name);
+      if ((await recordWarning(this.#options, event, signal)) === 'recorded') this.#unrecorded.delete(name);
     }
   }
 }

@@ -3,6 +3,7 @@ import {
   claimsOfPod,
   disruptionTarget,
   equalJson,
+  isOfStatefulSet,
   type Node,
   type Pod,
   type PodCondition,
@@ -31,8 +32,7 @@ export type Action =
  */
 export function evictionGrace(pod: Pod): number | undefined {
   if (pod.spec?.terminationGracePeriodSeconds !== 0) return undefined;
-  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
-  return owner?.kind === 'StatefulSet' || claimsOfPod(pod).length > 0 ? 1 : undefined;
+  return isOfStatefulSet(pod) || claimsOfPod(pod).length > 0 ? 1 : undefined;
 }
 
 /** Evicts a pod that does not tolerate its node's NoExecute taints, now or when its toleration expires. */
