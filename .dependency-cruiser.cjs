@@ -100,7 +100,7 @@ const DECLARED = [
   forbid(
     'declared-packages',
     "The workspace's package.json names what it imports. All workspaces see the packages of the root.",
-    { pathNot: `${TESTS}|/tools/|/tsdown\\.config\\.ts$` },
+    { pathNot: `${TESTS}|/tools/|/(tsdown|vite)\\.config\\.ts$` },
     { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
   ),
   forbid(

@@ -25,6 +25,7 @@ export default defineConfig({
   test: {
     include: [
       '{proto,packages/*,services/*,deploy,examples/*,integration-tests,bench}/src/**/*.test.ts',
+      'services/console/web/src/**/*.test.ts',
       'deploy/tools/**/*.test.ts',
     ],
     exclude: ['**/*.integration.test.ts', '**/*.growth.test.ts', '**/node_modules/**', '**/dist/**'],

@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { allows } from '../api/access.ts';
+import { collectionPath, objectPath } from '../api/kinds.ts';
+import type { TabProps } from '../object/use-object.ts';
+import { kubectlOf } from '../objects/kubectl.ts';
+import { useConsole, useRules } from '../shell/console-context.ts';
+import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
+import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
+import { type Dependent, dependentsOf } from './dependents.ts';
+
+const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+const PROPAGATION = { Background: 'background', Foreground: 'foreground', Orphan: 'orphan' } as const;
+type Propagation = keyof typeof PROPAGATION;
+/** More names than a person reads. */
+const LISTED = 100;
+
+/** What goes with an object: all of a namespace, or what it owns. Kinds that the user may not list are left out. */
+function useDependents({ kind, namespace, name, object }: TabProps) {
+  const { api, kinds } = useConsole();
+  const isNamespace = kind.id === 'namespaces';
+  const space = isNamespace ? name : namespace;
+  const rules = useRules(space === '' ? 'default' : space);
+  const { uid = '' } = object.metadata;
+  return useQuery({
+    queryKey: ['dependents', uid, rules],
+    queryFn: async ({ signal }) => {
+      const listed = kinds.filter(
+        ({ group, resource, isNamespaced }) =>
+          isNamespaced && resource !== 'events' && allows(rules, { verb: 'list', group, resource }),
+      );
+      const list = async (of: (typeof listed)[number]): Promise<readonly Dependent[]> => {
+        const { items = [] } = await api.json<{ items?: readonly Pick<Dependent, 'metadata'>[] }>(
+          collectionPath(of, space),
+          { accept: METADATA, signal },
+        );
+        return items.map(({ metadata }) => ({ kindId: of.id, kind: of.kind, metadata }));
+      };
+      const all = (await Promise.all(listed.map(list))).flat();
+      return isNamespace ? all : dependentsOf(uid, all);
+    },
+  });
+}
+
+/** Asks before a deletion, and shows what goes too. */
+export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClose: () => void }): ReactNode {
+  const { kind, namespace, name, object } = props;
+  const { api } = useConsole();
+  const navigate = useNavigate();
+  const { data, error } = useDependents(props);
+  const [propagation, setPropagation] = useState<Propagation>('Background');
+  const { run, isBusy, error: failure } = useRun();
+  const remove = async () => {
+    const { uid, resourceVersion } = object.metadata;
+    const body = { propagationPolicy: propagation, preconditions: { uid, resourceVersion } };
+    await api.fetch(objectPath(kind, namespace, name), { method: 'DELETE', body });
+    onClose();
+    await navigate({ to: '/objects/$kind', params: { kind: kind.id } });
+  };
+  const goes = propagation === 'Orphan' ? [] : (data ?? []);
+  return (
+    <Dialog title={`Delete ${kind.kind} ${name}?`} onClose={onClose}>
+      <Kubectl command={kubectlOf('delete', kind, namespace, name, `--cascade=${PROPAGATION[propagation]}`)} />
+      <label>
+        Objects that it owns{' '}
+        <select
+          value={propagation}
+          onChange={({ currentTarget }) => setPropagation(currentTarget.value as Propagation)}
+        >
+          <option value="Background">are deleted after it</option>
+          <option value="Foreground">are deleted before it</option>
+          <option value="Orphan">stay</option>
+        </select>
+      </label>
+      <section aria-live="polite">
+        {error ? <Failure error={error} what="what it owns" /> : null}
+        {data === undefined && !error ? <Busy what="what it owns" /> : null}
+        {data === undefined ? null : <Preview goes={goes} />}
+      </section>
+      <RunError error={failure} />
+      <div className="buttons">
+        <button type="button" onClick={onClose}>
+          Keep it
+        </button>
+        <button type="button" className="danger" disabled={isBusy} onClick={() => run(remove)}>
+          Delete
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Preview({ goes }: { readonly goes: readonly Dependent[] }): ReactNode {
+  if (goes.length === 0) return <p>Nothing else goes with it.</p>;
+  return (
+    <>
+      <p>
+        {goes.length} {goes.length === 1 ? 'other object goes' : 'other objects go'} with it:
+      </p>
+      <ul className="preview">
+        {goes.slice(0, LISTED).map(({ kindId, kind, metadata }) => (
+          <li key={`${kindId}/${metadata.name ?? ''}`}>
+            <span className="muted">{kind}</span> {metadata.name}
+          </li>
+        ))}
+        {goes.length > LISTED ? <li className="muted">and {goes.length - LISTED} more</li> : null}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+import { pause } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
+import type { Pod, PodDisruptionBudget } from '@gantry/objects';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import type { Api } from '../api/http.ts';
+import type { TabProps } from '../object/use-object.ts';
+import { kubectlOf } from '../objects/kubectl.ts';
+import { useConsole } from '../shell/console-context.ts';
+import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
+import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
+import { setUnschedulable } from './cordon.ts';
+import { type DrainStep, planDrain } from './drain-plan.ts';
+
+/** A budget that allows no eviction is asked again. */
+const RETRY_MS = 5_000;
+
+/** Evicts the pods of a node, after showing what happens to each. */
+export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClose: () => void }): ReactNode {
+  const { api, clock } = useConsole();
+  const [mayLose, setMayLose] = useState(false);
+  const [states, setStates] = useState<Readonly<Record<string, string>>>({});
+  const { run, isBusy, error: failure } = useRun();
+  const abort = useRef(new AbortController());
+  useEffect(() => {
+    const controller = new AbortController();
+    abort.current = controller;
+    return () => controller.abort();
+  }, []);
+  const { data: plan, error } = useQuery({
+    queryKey: ['drain', name],
+    queryFn: async ({ signal }) => {
+      const pods = `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}`;
+      const [{ items }, budgets] = await Promise.all([
+        api.json<{ items: readonly Pod[] }>(pods, { signal }),
+        api.json<{ items: readonly PodDisruptionBudget[] }>('/apis/policy/v1/poddisruptionbudgets', { signal }),
+      ]);
+      return planDrain(items, budgets.items);
+    },
+    staleTime: 0,
+  });
+  const drain = async (steps: readonly DrainStep[]) => {
+    await setUnschedulable(api, name, true);
+    const { signal } = abort.current;
+    await Promise.all(
+      steps
+        .filter(({ action }) => action === 'evict')
+        .map(async ({ pod }) => {
+          const say = (state: string) => setStates((old) => ({ ...old, [pod.metadata.uid ?? '']: state }));
+          while (!(await evict(api, pod, say)) && !signal.aborted) await pause(clock, RETRY_MS, signal);
+        }),
+    );
+  };
+  const hasLoss = plan?.some(({ isLoss }) => isLoss) === true;
+  const flags = `--ignore-daemonsets${hasLoss ? ' --delete-emptydir-data --force' : ''}`;
+  return (
+    <Dialog title={`Drain ${name}`} onClose={onClose} className="wide">
+      <Kubectl command={kubectlOf('drain', kind, '', name, flags).replace('drain nodes ', 'drain ')} />
+      {error ? <Failure error={error} what="the pods of the node" /> : null}
+      {plan === undefined ? error ? null : <Busy what="the pods of the node" /> : <Steps plan={plan} states={states} />}
+      {hasLoss ? (
+        <label>
+          <input
+            type="checkbox"
+            checked={mayLose}
+            onChange={({ currentTarget }) => setMayLose(currentTarget.checked)}
+          />{' '}
+          I agree to what is lost
+        </label>
+      ) : null}
+      <RunError error={failure} />
+      <div className="buttons">
+        <button
+          type="button"
+          className="danger"
+          disabled={isBusy || plan === undefined || (hasLoss && !mayLose)}
+          onClick={() => run(() => drain(plan ?? []))}
+        >
+          {isBusy ? 'Draining …' : 'Drain'}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Whether the eviction is settled: accepted, or the pod is gone. */
+async function evict(api: Api, { metadata }: Pod, say: (state: string) => void): Promise<boolean> {
+  const { namespace = '', name = '', uid } = metadata;
+  const body = {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { namespace, name },
+    deleteOptions: { preconditions: { uid } },
+  };
+  try {
+    await api.fetch(`/api/v1/namespaces/${namespace}/pods/${name}/eviction`, { method: 'POST', body });
+    say('evicted');
+    return true;
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    if (error.code === 404 || error.code === 409) {
+      say('gone');
+      return true;
+    }
+    say(error.message);
+    if (error.code === 429 || error.code >= 500) return false;
+    throw error;
+  }
+}
+
+interface StepsProps {
+  readonly plan: readonly DrainStep[];
+  readonly states: Readonly<Record<string, string>>;
+}
+
+function Steps({ plan, states }: StepsProps): ReactNode {
+  if (plan.length === 0) return <p>No pod is on this node.</p>;
+  return (
+    <div className="scroll-box">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Pod</th>
+            <th scope="col">What happens</th>
+            <th scope="col">State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {plan.map(({ pod: { metadata }, action, note, isLoss }) => (
+            <tr key={metadata.uid}>
+              <th scope="row">
+                {metadata.namespace}/{metadata.name}
+              </th>
+              <td data-tone={isLoss ? 'waiting' : 'none'}>
+                {action === 'evict' ? 'is evicted' : 'stays'}
+                {note === '' ? '' : `: ${note}`}
+              </td>
+              <td>{states[metadata.uid ?? '']}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

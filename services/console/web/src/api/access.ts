@@ -1,0 +1,43 @@
+/** A rule of a SelfSubjectRulesReview. */
+export interface ResourceRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** What a user may do in one namespace. */
+export interface Rules {
+  readonly rules: readonly ResourceRule[];
+  /** The server could not list all rules: what they do not allow may be allowed. */
+  readonly isIncomplete: boolean;
+}
+
+export interface Attempt {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  /** Absent: any name. */
+  readonly name?: string;
+}
+
+/** Whether the rules allow an attempt. With incomplete rules everything is offered, and the server decides. */
+export function allows({ rules, isIncomplete }: Rules, attempt: Attempt): boolean {
+  return isIncomplete || rules.some((rule) => ruleAllows(rule, attempt));
+}
+
+function ruleAllows(rule: ResourceRule, { verb, group, resource, subresource, name }: Attempt): boolean {
+  const { verbs, apiGroups = [], resources = [], resourceNames = [] } = rule;
+  const full = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const hasResource =
+    resources.includes('*') ||
+    resources.includes(full) ||
+    (subresource !== undefined && resources.includes(`*/${subresource}`));
+  const hasName = resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name));
+  return hasResource && hasName && has(verbs, verb) && has(apiGroups, group);
+}
+
+function has(list: readonly string[], value: string): boolean {
+  return list.includes('*') || list.includes(value);
+}

@@ -1,0 +1,109 @@
+import { StatusError } from '@gantry/objects';
+import type { Status } from '@gantry/objects';
+
+/** Who is signed in, as `GET /session` says. */
+export interface Session {
+  readonly user: string;
+  readonly groups: readonly string[];
+  /** Sent as `X-CSRF-Token` with each request that is not a GET. */
+  readonly csrf: string;
+  /** Its version is '' when the server was not asked or did not answer. */
+  readonly cluster: { readonly id: string; readonly version: string };
+  /** Whether the cluster was started for faults on purpose. */
+  readonly chaos: boolean;
+}
+
+interface RequestOptions {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Requests of one signed-in user. */
+export interface Api {
+  readonly session: Session;
+  /** A request to the API server. `path` begins with `/api`, `/apis` or another path of the server. Throws StatusError. */
+  fetch(path: string, options?: RequestOptions): Promise<Response>;
+  /** As `fetch`, with the response's JSON. */
+  json<T>(path: string, options?: RequestOptions): Promise<T>;
+  /** The address of a WebSocket for exec, attach and port-forward. */
+  socketUrl(path: string): string;
+}
+
+/** The current session; undefined when nobody is signed in. Throws StatusError for other failures. */
+export async function readSession(signal?: AbortSignal): Promise<Session | undefined> {
+  const response = await fetch('/session', { signal: signal ?? null, cache: 'no-store' });
+  if (response.status === 401) return undefined;
+  await throwIfFailed(response);
+  return (await response.json()) as Session;
+}
+
+/** Signs in with a token, or with the code of a one-time link. Throws StatusError. */
+export async function signIn(credential: { readonly token: string } | { readonly code: string }): Promise<Session> {
+  const response = await fetch('/session', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(credential),
+  });
+  await throwIfFailed(response);
+  const session = await readSession();
+  if (session === undefined) throw new StatusError('Unauthorized', 'the browser did not keep the session cookie');
+  return session;
+}
+
+/** Ends the session. */
+export async function signOut({ csrf }: Session): Promise<void> {
+  await throwIfFailed(await fetch('/session', { method: 'DELETE', headers: { 'X-CSRF-Token': csrf } }));
+}
+
+/** `onSignedOut` is called when the server no longer knows the session. */
+export function createApi(session: Session, onSignedOut: () => void): Api {
+  const send = async (path: string, options: RequestOptions = {}): Promise<Response> => {
+    const { method = 'GET', body, contentType = 'application/json', accept = 'application/json', signal } = options;
+    const response = await fetch(`/kubernetes${path}`, {
+      method,
+      headers: {
+        Accept: accept,
+        ...(method === 'GET' ? {} : { 'X-CSRF-Token': session.csrf }),
+        ...(body === undefined ? {} : { 'Content-Type': contentType }),
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      signal: signal ?? null,
+      cache: 'no-store',
+    });
+    if (response.status === 401) onSignedOut();
+    await throwIfFailed(response);
+    return response;
+  };
+  return {
+    session,
+    fetch: send,
+    json: async <T>(path: string, options?: RequestOptions) => (await (await send(path, options)).json()) as T,
+    socketUrl: (path) => `${location.origin.replace(/^http/, 'ws')}/kubernetes${path}`,
+  };
+}
+
+async function throwIfFailed(response: Response): Promise<void> {
+  if (!response.ok) throw statusErrorFrom(response.status, await response.text());
+}
+
+/** The error of a failed response: its Status object, or its first line. */
+export function statusErrorFrom(code: number, body: string): StatusError {
+  const status = parseStatus(body);
+  const message = status?.message ?? (body.trim().split('\n')[0]?.slice(0, 300) || `the server responded with ${code}`);
+  return new StatusError((status?.reason ?? '') as StatusError['reason'], message, {
+    code: status?.code ?? code,
+    ...(status?.details === undefined ? {} : { details: status.details }),
+  });
+}
+
+function parseStatus(body: string): Status | undefined {
+  try {
+    const value = JSON.parse(body) as Status | null;
+    return value?.kind === 'Status' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,130 @@
+import type { KubeObject } from '@gantry/objects';
+import { describe, expect, it } from 'vitest';
+import { loadsOf, nodeMark, type NodeMark, podMark, type PodMark } from './inventory.ts';
+import { findAt, layOut } from './layout.ts';
+
+const pod = (spec: object, status: object, metadata: object = {}): KubeObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { uid: 'u', name: 'p', namespace: 'n', ...metadata },
+    spec,
+    status,
+  }) as KubeObject;
+const node = (name: string): NodeMark => ({
+  uid: name,
+  name,
+  host: '',
+  isReady: true,
+  isCordoned: false,
+  allocatable: { cpu: 2000, memory: 1000 },
+});
+const mark = (uid: string, on: string, state: PodMark['state'] = 'ready'): PodMark => ({
+  uid,
+  namespace: 'n',
+  name: uid,
+  node: on,
+  state,
+  requests: { cpu: 500, memory: 100 },
+});
+
+describe('podMark', () => {
+  it.each([
+    ['waiting', {}, { phase: 'Pending' }, {}],
+    ['starting', { nodeName: 'a' }, { phase: 'Pending' }, {}],
+    ['ready', { nodeName: 'a' }, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }, {}],
+    ['failing', { nodeName: 'a' }, { containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] }, {}],
+    ['failing', { nodeName: 'a' }, { phase: 'Failed' }, {}],
+    ['ended', { nodeName: 'a' }, { phase: 'Succeeded' }, {}],
+    ['ending', { nodeName: 'a' }, { phase: 'Running' }, { deletionTimestamp: '2026-01-01T00:00:00Z' }],
+  ])('is %s', (state, spec, status, metadata) => expect(podMark(pod(spec, status, metadata)).state).toBe(state));
+
+  it('keeps what it requests', () => {
+    const spec = { containers: [{ name: 'c', resources: { requests: { cpu: '250m', memory: '1Ki', other: '1' } } }] };
+    expect(podMark(pod(spec, {})).requests).toEqual({ cpu: 250, memory: 1024 });
+  });
+});
+
+describe('nodeMark', () => {
+  it('keeps readiness, cordon and capacity', () => {
+    const object = {
+      metadata: { uid: 'u', name: 'a' },
+      spec: { unschedulable: true },
+      status: { conditions: [{ type: 'Ready', status: 'Unknown' }], allocatable: { cpu: '2' } },
+    } as unknown as KubeObject;
+    expect(nodeMark(object)).toMatchObject({ isReady: false, isCordoned: true, allocatable: { cpu: 2000 } });
+  });
+});
+
+describe('loadsOf', () => {
+  it('sums requests by node, without pods that have ended, and finds pods without a node', () => {
+    const { loads, unplaced } = loadsOf(
+      [node('b-10'), node('b-9')],
+      [mark('1', 'b-9'), mark('2', 'b-9', 'ended'), mark('3', ''), mark('4', 'gone')],
+    );
+    expect(loads.map(({ node: { name }, pods, cpu, memory }) => [name, pods.length, cpu, memory])).toEqual([
+      ['b-9', 2, 0.25, 0.1],
+      ['b-10', 0, 0, 0],
+    ]);
+    expect(unplaced.map(({ uid }) => uid)).toEqual(['3', '4']);
+  });
+});
+
+describe('layOut', () => {
+  const many = (nodes: number, each: number) => {
+    const { loads, unplaced } = loadsOf(
+      Array.from({ length: nodes }, (_, i) => node(`n-${i}`)),
+      Array.from({ length: nodes * each }, (_, i) => mark(`p-${i}`, `n-${i % nodes}`)),
+    );
+    return layOut(loads, unplaced, 1200, 700);
+  };
+
+  it.each([
+    [3, 8],
+    [1000, 10],
+    [40, 110],
+    [1, 250],
+  ])('has each of %d nodes with %d pods in its own box, in the picture', (nodes, each) => {
+    const picture = many(nodes, each);
+    expect(picture.pods).toHaveLength(nodes * each);
+    const boxes = new Map(picture.nodes.map((box) => [box.load.node.name, box]));
+    const places = new Set<string>();
+    for (const {
+      pod: { node: on },
+      x,
+      y,
+    } of picture.pods) {
+      const box = boxes.get(on) ?? expect.fail(`no box for ${on}`);
+      expect(x >= box.x && x + picture.podPx <= box.x + box.width).toBe(true);
+      expect(y >= box.y && y + picture.podPx <= box.y + box.height).toBe(true);
+      places.add(`${x} ${y}`);
+    }
+    expect(places.size).toBe(nodes * each);
+    for (const box of picture.nodes) expect(box.x + box.width).toBeLessThanOrEqual(1200);
+  });
+
+  it('makes squares smaller when there are many', () => {
+    expect(many(3, 8).podPx).toBe(16);
+    expect(many(1000, 10).podPx).toBeLessThan(10);
+  });
+
+  it('has pods without a node above the nodes', () => {
+    const picture = layOut(loadsOf([node('a')], []).loads, [mark('w', '', 'waiting')], 400, 300);
+    const {
+      waiting,
+      nodes: [first],
+    } = picture;
+    expect((waiting?.y ?? 0) + (waiting?.height ?? 0)).toBeLessThan(first?.y ?? 0);
+    expect(picture.pods[0]?.y).toBeLessThan(waiting?.height ?? 0);
+  });
+
+  it('is empty without nodes', () => expect(layOut([], [], 400, 300)).toMatchObject({ nodes: [], pods: [] }));
+
+  it('finds what is at a point', () => {
+    const picture = many(2, 3);
+    const [first] = picture.pods;
+    expect(findAt(picture, (first?.x ?? 0) + 1, (first?.y ?? 0) + 1).pod?.uid).toBe('p-0');
+    expect(findAt(picture, 1, 1).node?.name).toBe('n-0');
+    expect(findAt(picture, -5, 1)).toEqual({});
+  });
+});

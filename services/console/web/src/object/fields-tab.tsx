@@ -1,0 +1,54 @@
+import { type ReactNode, useMemo, useState } from 'react';
+import { formatAge } from '../shell/ages.ts';
+import { useNow } from '../shell/console-context.ts';
+import { managedFieldsOf } from './managers.ts';
+import type { TabProps } from './use-object.ts';
+
+/** Who set which field last. */
+export function FieldsTab({ object }: TabProps): ReactNode {
+  const now = useNow();
+  const [text, setText] = useState('');
+  const fields = useMemo(() => managedFieldsOf(object.metadata.managedFields), [object]);
+  const wanted = text.toLowerCase();
+  const shown = fields.filter(({ path, manager }) => `${path} ${manager}`.toLowerCase().includes(wanted));
+  return (
+    <>
+      <div className="filters">
+        <input
+          type="search"
+          aria-label="Filter fields"
+          placeholder="Field or manager"
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+        />
+      </div>
+      <div className="scroll-box">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              <th scope="col">Manager</th>
+              <th scope="col">By</th>
+              <th scope="col">Last write</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map(({ path, manager, operation, subresource, time }) => (
+              <tr key={`${path} ${manager} ${operation} ${subresource}`}>
+                <th scope="row">
+                  <code>{path}</code>
+                </th>
+                <td>{manager}</td>
+                <td className="muted">
+                  {operation}
+                  {subresource === '' ? '' : ` of ${subresource}`}
+                </td>
+                <td title={time}>{formatAge(now - Date.parse(time))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,69 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  retainSearchParams,
+} from '@tanstack/react-router';
+import { Frame } from './shell/frame.tsx';
+import { NotFound } from './shell/notices.tsx';
+
+/** Search parameters are texts: `parse` keeps those that are, and leaves out the others. */
+const texts =
+  <const Name extends string>(...names: readonly Name[]) =>
+  (search: Record<string, unknown>): { [name in Name]?: string } => {
+    const out: { [name in Name]?: string } = {};
+    for (const name of names) {
+      const value = search[name];
+      if (value !== undefined && value !== '') out[name] = String(value);
+    }
+    return out;
+  };
+
+/** `ns`: the namespace of all pages; `at`: the revision of the past that they show. */
+const root = createRootRoute({
+  component: Frame,
+  notFoundComponent: NotFound,
+  validateSearch: texts('ns', 'at'),
+  search: { middlewares: [retainSearchParams(['ns', 'at'])] },
+});
+
+const cluster = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: lazyRouteComponent(() => import('./cluster/cluster-page.tsx'), 'ClusterPage'),
+});
+
+const objects = createRoute({
+  getParentRoute: () => root,
+  path: '/objects/$kind',
+  validateSearch: texts('q', 'labels', 'fields', 'sort', 'hide', 'wide'),
+  component: lazyRouteComponent(() => import('./objects/objects-page.tsx'), 'ObjectsPage'),
+});
+
+const object = createRoute({
+  getParentRoute: () => root,
+  path: '/objects/$kind/$namespace/$name',
+  validateSearch: texts('tab', 'do', 'container'),
+  component: lazyRouteComponent(() => import('./object/object-page.tsx'), 'ObjectPage'),
+});
+
+const routeTree = root.addChildren([cluster, objects, object]);
+
+export const createConsoleRouter = () =>
+  createRouter({
+    routeTree,
+    defaultPreload: 'intent',
+    // Texts stay texts: a version such as `12` is no number.
+    parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+    stringifySearch: (search) => {
+      const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+      return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+    },
+  });
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+}

@@ -1,0 +1,136 @@
+import type { Clock, Random } from '@gantry/base';
+import { useQuery } from '@tanstack/react-query';
+import { createContext, use, useEffect, useState, useSyncExternalStore } from 'react';
+import { allows, type Attempt, type ResourceRule, type Rules } from '../api/access.ts';
+import type { Api } from '../api/http.ts';
+import type { Kind } from '../api/kinds.ts';
+import { type Collection, type Format, LiveCollection } from '../watch/live-collection.ts';
+import { pageIsHidden, watchPageVisibility } from './page-visibility.ts';
+
+/** What every page has. */
+interface Console {
+  readonly api: Api;
+  readonly kinds: readonly Kind[];
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The revision of the past that pages show; undefined: now. */
+  readonly at: string | undefined;
+}
+
+export const ConsoleContext = createContext<Console | undefined>(undefined);
+
+class NoConsoleError extends Error {
+  override readonly name = 'NoConsoleError';
+}
+
+export function useConsole(): Console {
+  const found = use(ConsoleContext);
+  if (found === undefined) throw new NoConsoleError('useConsole is called outside of ConsoleContext');
+  return found;
+}
+
+/** The kind with this id, if the server has it. */
+export function useKind(id: string): Kind | undefined {
+  return useConsole().kinds.find((kind) => kind.id === id);
+}
+
+const NOTHING_ALLOWED: Rules = { rules: [], isIncomplete: false };
+
+/** What the user may do in a namespace; nothing until the server has responded. */
+export function useRules(namespace: string): Rules {
+  const { api } = useConsole();
+  const { data } = useQuery({
+    queryKey: ['rules', namespace],
+    queryFn: async ({ signal }) => {
+      const review = await api.json<{ status?: { resourceRules?: readonly ResourceRule[]; incomplete?: boolean } }>(
+        '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+        { method: 'POST', body: { spec: { namespace } }, signal },
+      );
+      return { rules: review.status?.resourceRules ?? [], isIncomplete: review.status?.incomplete === true };
+    },
+    staleTime: 60_000,
+  });
+  return data ?? NOTHING_ALLOWED;
+}
+
+/**
+ * Which of the attempts are allowed: by the rules of the namespace; for objects without a namespace by a review of each, because rules
+ * of a namespace do not say whether they hold outside it.
+ */
+export function useAllowed(namespace: string, attempts: readonly Attempt[]): (attempt: Attempt) => boolean {
+  const { api } = useConsole();
+  const rules = useRules(namespace === '' ? 'default' : namespace);
+  const isClusterWide = namespace === '';
+  const { data } = useQuery({
+    queryKey: ['reviews', attempts],
+    enabled: isClusterWide && attempts.length > 0,
+    queryFn: async ({ signal }) => {
+      const review = async (resourceAttributes: Attempt) => {
+        const body = { spec: { resourceAttributes } };
+        const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+        const { status } = await api.json<{ status?: { allowed?: boolean } }>(path, { method: 'POST', body, signal });
+        return status?.allowed === true ? [keyOfAttempt(resourceAttributes)] : [];
+      };
+      return new Set((await Promise.all(attempts.map(review))).flat());
+    },
+    staleTime: 60_000,
+  });
+  return (attempt) => (isClusterWide ? data?.has(keyOfAttempt(attempt)) === true : allows(rules, attempt));
+}
+
+function keyOfAttempt({ verb, group, resource, subresource, name }: Attempt): string {
+  return [verb, group, resource, subresource, name].join('/');
+}
+
+interface LiveOptions<Row> {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly format: Format<Row>;
+  /** No requests while false. */
+  readonly isEnabled?: boolean;
+}
+
+/** Rows of a collection, live. A collection of another path or query is another one. The format must not change. */
+export function useLive<Row>({ path, query, format, isEnabled = true }: LiveOptions<Row>): Collection<Row> {
+  const { api, clock, random, at } = useConsole();
+  const queryKey = JSON.stringify(query ?? {});
+  const create = () =>
+    new LiveCollection({
+      fetch: api.fetch,
+      path,
+      query: JSON.parse(queryKey) as Record<string, string>,
+      format,
+      clock,
+      random,
+      at,
+    });
+  const key = `${path} ${queryKey} ${at ?? ''}`;
+  const [current, setCurrent] = useState(() => ({ key, collection: create() }));
+  const used = current.key === key ? current : { key, collection: create() };
+  if (used !== current) setCurrent(used);
+  const { collection } = used;
+  const isHidden = useSyncExternalStore(watchPageVisibility, pageIsHidden);
+  useEffect(() => {
+    if (!isEnabled || isHidden) return undefined;
+    const abort = new AbortController();
+    void collection.run(abort.signal);
+    return () => abort.abort();
+  }, [collection, isEnabled, isHidden]);
+  return useSyncExternalStore(collection.subscribe, collection.view);
+}
+
+/** The time, which moves every `everyMs`: for ages. */
+export function useNow(everyMs = 10_000): number {
+  const { clock } = useConsole();
+  const [now, setNow] = useState(() => clock.now());
+  useEffect(() => {
+    let cancel = () => {};
+    const tick = () => {
+      setNow(clock.now());
+      cancel = clock.setTimer(everyMs, tick);
+    };
+    cancel = clock.setTimer(everyMs, tick);
+    return () => cancel();
+  }, [clock, everyMs]);
+  return now;
+}

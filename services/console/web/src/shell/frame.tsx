@@ -1,0 +1,108 @@
+import { Link, Outlet, useLocation, useNavigate, useSearch } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, use, useEffect, useMemo, useRef, useState } from 'react';
+import { ConsoleContext, useConsole } from './console-context.ts';
+import { Navigation } from './navigation.tsx';
+import { NamespacePicker } from './namespace-picker.tsx';
+import { SignOutContext } from './sign-out.ts';
+import { ThemeButton } from './theme-button.tsx';
+
+const Palette = lazy(() => import('../palette/palette.tsx').then(({ Palette }) => ({ default: Palette })));
+
+/** What surrounds every page: header, navigation, the command palette. */
+export function Frame(): ReactNode {
+  const base = useConsole();
+  const { at } = useSearch({ from: '__root__' });
+  const value = useMemo(() => ({ ...base, at }), [base, at]);
+  const [isPaletteOpen, setIsPaletteOpen] = useState(false);
+  const [isNavigationOpen, setIsNavigationOpen] = useState(false);
+  const { pathname } = useLocation();
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+      event.preventDefault();
+      setIsPaletteOpen(true);
+    };
+    addEventListener('keydown', open);
+    return () => removeEventListener('keydown', open);
+  }, []);
+  useEffect(() => {
+    setIsNavigationOpen(false);
+    main.current?.focus({ preventScroll: true });
+  }, [pathname]);
+  return (
+    <ConsoleContext value={value}>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <header className="top">
+        <button
+          type="button"
+          className="quiet only-narrow"
+          aria-expanded={isNavigationOpen}
+          aria-controls="navigation"
+          onClick={() => setIsNavigationOpen(!isNavigationOpen)}
+        >
+          Menu
+        </button>
+        <Link to="/" className="brand">
+          Gantry
+        </Link>
+        <NamespacePicker />
+        <button type="button" className="search-button" onClick={() => setIsPaletteOpen(true)}>
+          <span>Search</span> <kbd>Ctrl K</kbd>
+        </button>
+        <ThemeButton />
+        <UserMenu />
+      </header>
+      <div className="body" data-navigation={isNavigationOpen ? 'open' : 'closed'}>
+        <Navigation />
+        <main id="main" ref={main} tabIndex={-1}>
+          {at === undefined ? null : <PastBanner at={at} />}
+          <Outlet />
+        </main>
+      </div>
+      {isPaletteOpen ? (
+        <Suspense>
+          <Palette onClose={() => setIsPaletteOpen(false)} />
+        </Suspense>
+      ) : null}
+    </ConsoleContext>
+  );
+}
+
+function PastBanner({ at }: { readonly at: string }): ReactNode {
+  const navigate = useNavigate();
+  const toNow = () => void navigate({ to: '.', search: (old) => ({ ...old, at: undefined }) });
+  return (
+    <div className="notice waiting past" role="status">
+      <strong>The past:</strong> lists show revision <code>{at}</code>. Nothing can be changed here.{' '}
+      <button type="button" onClick={toNow}>
+        Back to now
+      </button>
+    </div>
+  );
+}
+
+function UserMenu(): ReactNode {
+  const { session } = useConsole().api;
+  const signOut = use(SignOutContext);
+  return (
+    <details className="menu">
+      <summary aria-label={`Signed in as ${session.user}`}>{session.user}</summary>
+      <div className="menu-content">
+        <p>
+          <strong>{session.user}</strong>
+          <br />
+          <span className="muted">{session.groups.join(', ')}</span>
+        </p>
+        <p className="muted">
+          Cluster {session.cluster.id} {session.cluster.version}
+        </p>
+        <button type="button" onClick={signOut}>
+          Sign out
+        </button>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,51 @@
+import { StatusError } from '@gantry/objects';
+import { errorMessage } from '@gantry/base';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+
+/** Says what went wrong, in the server's words. */
+export function Failure({ error, what }: { readonly error: unknown; readonly what: string }): ReactNode {
+  const isRefusal = error instanceof StatusError && error.code === 403;
+  return (
+    <div className="notice bad" role="alert">
+      <strong>{isRefusal ? `You may not see ${what}.` : `Cannot load ${what}.`}</strong>
+      <p>{errorMessage(error)}</p>
+    </div>
+  );
+}
+
+export function NotFound(): ReactNode {
+  return (
+    <div className="page">
+      <h1>There is no such page</h1>
+      <p>
+        <Link to="/">Back to the cluster</Link>
+      </p>
+    </div>
+  );
+}
+
+/** The command that says the same, with a button that copies it. */
+export function Kubectl({ command }: { readonly command: string }): ReactNode {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(command);
+    setIsCopied(true);
+  };
+  return (
+    <p className="kubectl">
+      <code>{command}</code>
+      <button type="button" className="quiet" onClick={() => void copy()} aria-label="Copy the kubectl command">
+        {isCopied ? 'copied' : 'copy'}
+      </button>
+    </p>
+  );
+}
+
+export function Busy({ what }: { readonly what: string }): ReactNode {
+  return (
+    <p className="busy" role="status">
+      Loading {what} …
+    </p>
+  );
+}

@@ -1,0 +1,114 @@
+import { errorMessage, type Random, systemClock } from '@gantry/base';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
+import { createApi, readSession, signIn, signOut } from '../api/http.ts';
+import { type GroupDiscovery, kindsFrom } from '../api/kinds.ts';
+import { ConsoleContext } from './console-context.ts';
+import { Busy, Failure } from './notices.tsx';
+import { SignOutContext } from './sign-out.ts';
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+/** Takes the code of a one-time link out of the address: it must not stay in the history. */
+function takeCode(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
+  if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return code;
+}
+
+/** `systemRandom` is for Node.js. */
+const browserRandom: Random = () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
+
+/** Shows its children to those who are signed in, and a form to others. */
+export function SessionGate({ children }: { readonly children: ReactNode }): ReactNode {
+  const queries = useQueryClient();
+  const [code] = useState(takeCode);
+  const { data: session, error } = useQuery({
+    queryKey: ['session'],
+    // Who has signed in already goes on: the code of a link is for others.
+    queryFn: async ({ signal }) => (await readSession(signal)) ?? (code === undefined ? null : await signIn({ code })),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  const api = useMemo(
+    () => (session ? createApi(session, () => queries.setQueryData(['session'], null)) : undefined),
+    [session, queries],
+  );
+  const kinds = useQuery({
+    queryKey: ['kinds', session?.user],
+    enabled: api !== undefined,
+    queryFn: async ({ signal }) => {
+      const read = (path: string) =>
+        api?.json<{ items?: readonly GroupDiscovery[] }>(path, { accept: AGGREGATED, signal });
+      const [core, groups] = await Promise.all([read('/api'), read('/apis')]);
+      return kindsFrom([...(core?.items ?? []), ...(groups?.items ?? [])]);
+    },
+    refetchInterval: 60_000,
+  });
+  const value = useMemo(
+    () => api && kinds.data && { api, kinds: kinds.data, clock: systemClock, random: browserRandom, at: undefined },
+    [api, kinds.data],
+  );
+
+  if (session === undefined && error === null) return <Busy what="the session" />;
+  if (!session) return <SignIn failure={error ?? undefined} />;
+  if (kinds.error && kinds.data === undefined) return <Failure error={kinds.error} what="the kinds of the server" />;
+  if (value === undefined) return <Busy what="the kinds of the server" />;
+  const leave = async () => {
+    await signOut(session);
+    queries.clear();
+    queries.setQueryData(['session'], null);
+  };
+  return (
+    <ConsoleContext value={value}>
+      <SignOutContext value={() => void leave()}>{children}</SignOutContext>
+    </ConsoleContext>
+  );
+}
+
+function SignIn({ failure }: { readonly failure: unknown }): ReactNode {
+  const queries = useQueryClient();
+  const [error, setError] = useState<unknown>(failure);
+  const [isBusy, setIsBusy] = useState(false);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const token = String(new FormData(event.currentTarget).get('token') ?? '').trim();
+    setIsBusy(true);
+    try {
+      queries.setQueryData(['session'], await signIn({ token }));
+    } catch (refusal) {
+      setError(refusal);
+      setIsBusy(false);
+    }
+  };
+  return (
+    <main className="sign-in">
+      <h1>Gantry</h1>
+      <form onSubmit={(event) => void submit(event)}>
+        <label htmlFor="token">Token of a ServiceAccount</label>
+        <input
+          id="token"
+          name="token"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          required
+          aria-describedby="token-help"
+          aria-invalid={error !== undefined}
+        />
+        <button type="submit" className="primary" disabled={isBusy}>
+          Sign in
+        </button>
+        {error === undefined ? null : (
+          <p className="bad" role="alert">
+            {errorMessage(error)}
+          </p>
+        )}
+        <p id="token-help" className="muted">
+          <code>npm run console</code> prints a link that signs you in. <code>kubectl create token NAME</code> makes a
+          token.
+        </p>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,4 @@
+import { createContext } from 'react';
+
+/** Ends the session. */
+export const SignOutContext = createContext<() => void>(() => {});

@@ -1,0 +1,148 @@
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { StatusError } from '@gantry/objects';
+import type { Api } from '../api/http.ts';
+import { useConsole } from '../shell/console-context.ts';
+import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
+import { CHANNEL, endOf, messageFor, PROTOCOL } from './exec-channels.ts';
+
+/** What a page keeps in memory for a copy. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const CHUNK_BYTES = 32 * 1024;
+/** Bytes that wait in the socket: more would fill the memory. */
+const MAX_BUFFERED = 1024 * 1024;
+const WAIT_MS = 20;
+
+interface Props {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly containers: readonly string[];
+}
+
+/** Copies one file out of a container or into it: with `cat`, which every image with a shell has. */
+export function CopyFiles({ namespace, pod, containers }: Props): ReactNode {
+  const { api, clock } = useConsole();
+  const [isOpen, setIsOpen] = useState(false);
+  const { run, isBusy, error } = useRun();
+  const path = (container: string, command: readonly string[], hasInput: boolean) => {
+    const query = new URLSearchParams({
+      container,
+      stdout: 'true',
+      stderr: 'true',
+      ...(hasInput ? { stdin: 'true' } : {}),
+    });
+    for (const word of command) query.append('command', word);
+    return `/api/v1/namespaces/${namespace}/pods/${pod}/exec?${query}`;
+  };
+  const download = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    const file = String(given.get('path') ?? '');
+    run(async () => {
+      const bytes = await runCommand(api, path(String(given.get('container')), ['cat', '--', file], false));
+      save(bytes, file.split('/').at(-1) || 'file');
+    });
+  };
+  const upload = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget);
+    const file = given.get('file');
+    if (!(file instanceof File)) return;
+    const command = ['sh', '-c', `head -c ${file.size} > "$1"`, 'sh', String(given.get('path') ?? '')];
+    const pauseMs = (ms: number) => new Promise<void>((resolve) => void clock.setTimer(ms, resolve));
+    run(async () => {
+      await runCommand(api, path(String(given.get('container')), command, true), { file, pauseMs });
+      setIsOpen(false);
+    });
+  };
+  const choice = (
+    <select name="container" aria-label="Container">
+      {containers.map((one) => (
+        <option key={one}>{one}</option>
+      ))}
+    </select>
+  );
+  return (
+    <>
+      <button type="button" disabled={containers.length === 0} onClick={() => setIsOpen(true)}>
+        Copy files
+      </button>
+      {isOpen ? (
+        <Dialog title="Copy files" onClose={() => setIsOpen(false)}>
+          <form onSubmit={download}>
+            <h3>Out of the container</h3>
+            {choice}
+            <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
+            <button type="submit" disabled={isBusy}>
+              Download
+            </button>
+          </form>
+          <form onSubmit={upload}>
+            <h3>Into the container</h3>
+            {choice}
+            <input name="file" type="file" aria-label="File" required />
+            <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
+            <button type="submit" disabled={isBusy}>
+              Upload
+            </button>
+          </form>
+          <RunError error={error} />
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+interface Input {
+  readonly file: File;
+  readonly pauseMs: (ms: number) => Promise<void>;
+}
+
+/** Runs a command without a terminal; resolves with its output. Throws StatusError when it fails. */
+function runCommand(api: Api, path: string, input?: Input): Promise<Blob> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(api.socketUrl(path), PROTOCOL);
+    socket.binaryType = 'arraybuffer';
+    const output: Uint8Array<ArrayBuffer>[] = [];
+    let size = 0;
+    let errors = '';
+    let end = '';
+    const fail = (message: string) => {
+      reject(new StatusError('', message));
+      socket.close();
+    };
+    socket.addEventListener('open', () => {
+      if (input !== undefined) send(socket, input).catch((error: unknown) => fail(String(error)));
+    });
+    socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer>) => {
+      const bytes = new Uint8Array(data);
+      const content = bytes.slice(1);
+      size += content.length;
+      if (size > MAX_BYTES) fail(`the file has more than ${MAX_BYTES / 1024 / 1024} MiB: use kubectl cp`);
+      else if (bytes[0] === CHANNEL.stdout) output.push(content);
+      else if (bytes[0] === CHANNEL.stderr) errors += new TextDecoder().decode(content);
+      else if (bytes[0] === CHANNEL.error) end = new TextDecoder().decode(content);
+    });
+    socket.addEventListener('close', ({ code }) => {
+      if (end.includes('"Success"')) resolve(new Blob(output));
+      else fail(errors.trim() || (end === '' ? `the connection has ended (${code})` : endOf(end)));
+    });
+  });
+}
+
+async function send(socket: WebSocket, { file, pauseMs }: Input): Promise<void> {
+  for (let at = 0; at < file.size; at += CHUNK_BYTES) {
+    while (socket.bufferedAmount > MAX_BUFFERED) await pauseMs(WAIT_MS);
+    if (socket.readyState !== WebSocket.OPEN) return;
+    socket.send(messageFor(CHANNEL.stdin, new Uint8Array(await file.slice(at, at + CHUNK_BYTES).arrayBuffer())));
+  }
+  socket.send(messageFor(CHANNEL.close, new Uint8Array([CHANNEL.stdin])));
+}
+
+function save(bytes: Blob, name: string): void {
+  const url = URL.createObjectURL(bytes);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
