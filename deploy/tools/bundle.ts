@@ -1,5 +1,6 @@
 /**
- * Bundles every service into the folder that the image copies: `app/lib/<service>.mjs`, and Node.js in `bin/`. Prints hashes as JSON; the same hash means the same image.
+ * Bundles every service into the folder that the image copies: `app/lib/<service>.mjs`, the front end of the console in `app/web`, and Node.js
+ * in `bin/`. Prints hashes as JSON; the same hash means the same image.
  *
  *   node deploy/tools/bundle.ts FOLDER
  */
@@ -30,6 +31,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   dns: 'services/dns/src/main.ts',
   proxy: 'services/proxy/src/main.ts',
   ingress: 'services/ingress/src/main.ts',
+  console: 'services/console/src/main.ts',
   pki: 'deploy/src/pki/main.ts',
 };
 
@@ -74,6 +76,14 @@ execFileSync(process.execPath, [
   join(root, 'services/apiserver/src/endpoints/openapi/write-descriptions.ts'),
   join(target, 'app/lib/descriptions.json'),
 ]);
+// The front end of the console, which Vite builds; the service says so where there is none.
+if (existsSync(join(root, 'services/console/web/index.html'))) {
+  const build = ['run', '-s', '-w', '@gantry/console', 'build:web', '--', '--outDir', join(target, 'app/web')];
+  execFileSync('npm', [...build, '--emptyOutDir', '--logLevel', 'error'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
 for (const script of ['healthcheck', 'pod-egress']) {
   copyFileSync(join(root, 'deploy/images', script), join(target, 'bin', script));
   chmodSync(join(target, 'bin', script), 0o755);

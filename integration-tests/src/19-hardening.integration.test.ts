@@ -41,7 +41,7 @@ test('no container of the control plane can write its image, gain rights, or tak
   expect(new Set(services.map(([service]) => service))).toEqual(
     new Set([
       ...['pki', 'etcd-0', 'etcd-1', 'etcd-2', 'apiserver', 'load-balancer'],
-      ...['scheduler', 'controller-manager', 'dns', 'agent', 'ingress', 'pod-egress', 'proxy'],
+      ...['scheduler', 'controller-manager', 'dns', 'agent', 'ingress', 'console', 'pod-egress', 'proxy'],
     ]),
   );
   for (const [service, { HostConfig }] of services) {

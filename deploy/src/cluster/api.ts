@@ -9,9 +9,8 @@ const REQUEST_MS = 5_000;
 
 export const kubeconfigOf = (config: CommandConfig) => join(config.home, 'kubeconfig');
 
-/** Opens the API of `config`'s cluster as its administrator. */
-export function openApi(config: CommandConfig): HttpClient {
-  const file = kubeconfigOf(config);
+/** Opens the API of `config`'s cluster as the user of a kubeconfig; its administrator by default. */
+export function openApi(config: CommandConfig, file = kubeconfigOf(config)): HttpClient {
   if (!existsSync(file)) throw new CommandError(`there is no kubeconfig at ${file}`, 'start the cluster: npm run up');
   return createHttpClient({
     ...readKubeconfig(file),

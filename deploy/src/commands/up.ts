@@ -127,8 +127,10 @@ await runCommand(async () => {
   return 0;
 });
 
-function nextSteps(kubeconfig: string, { ingressHttpPort, ingressHttpsPort }: Settings): string {
-  return `next:
+function nextSteps(kubeconfig: string, { ingressHttpPort, ingressHttpsPort, consolePort }: Settings): string {
+  return `console: http://127.0.0.1:${consolePort}   # npm run console opens it and signs in
+
+next:
   export KUBECONFIG=${kubeconfig}
   kubectl scale deployment nginx-deployment --replicas=5 && kubectl get pods -o wide --watch
   docker compose up -d --no-recreate --scale agent=5 && kubectl get nodes --watch

@@ -50,7 +50,8 @@ export async function runOneShot(options: OneShotOptions): Promise<void> {
   await ensureTokenKeys(await folder('sa', SERVICE_UID), options);
   await ensureSealingKey(await folder('sealing', SERVICE_UID), options.report);
   await ensureBootstrapToken(await folder('bootstrap', SERVICE_UID), authorities.cluster, options);
-  await writeIfChanged(await folder('load-balancer', 0), 'ca.crt', authorities.cluster.certificate);
+  for (const name of ['load-balancer', 'console'])
+    await writeIfChanged(await folder(name, ROOT_UID), 'ca.crt', authorities.cluster.certificate);
 
   for (const member of options.etcdMembers) {
     await ensureOwner(join(options.dataRoot, member), { uid: ETCD_UID, gid: ETCD_UID });

@@ -8,6 +8,8 @@ export interface Settings {
   /** Where Ingresses are served on 127.0.0.1. */
   readonly ingressHttpPort: number;
   readonly ingressHttpsPort: number;
+  /** Where the console is served on 127.0.0.1. */
+  readonly consolePort: number;
   readonly controlCidr: Cidr;
   readonly podCidr: Cidr;
   readonly podServicesRange: Cidr;
@@ -29,7 +31,7 @@ export type GivenSettings = Pick<Settings, 'hostAddress' | 'clusterCidr' | 'join
 export const NOT_GIVEN: GivenSettings = { hostAddress: '', clusterCidr: '', joinGrpcPort: 16_443 };
 
 /** The settings that are published ports. */
-export const PORT_SETTINGS = ['port', 'ingressHttpPort', 'ingressHttpsPort'] as const;
+export const PORT_SETTINGS = ['port', 'ingressHttpPort', 'ingressHttpsPort', 'consolePort'] as const;
 
 /** A network of the engine. */
 export interface Network {
@@ -55,6 +57,7 @@ export class NoRoomError extends Error {
 const FIRST_PORT = 6_443;
 const FIRST_HTTP_PORT = 8_080;
 const FIRST_HTTPS_PORT = 8_443;
+const FIRST_CONSOLE_PORT = 8_700;
 const PORTS = 200;
 
 /** What engine and host call the parts of the cluster in `home`, also before its first `up` and after its settings are gone. */
@@ -98,6 +101,7 @@ export async function chooseSettings(
     port: await freePort(FIRST_PORT, inUse),
     ingressHttpPort: await freePort(FIRST_HTTP_PORT, inUse),
     ingressHttpsPort: await freePort(FIRST_HTTPS_PORT, inUse),
+    consolePort: await freePort(FIRST_CONSOLE_PORT, inUse),
     controlCidr: controlRange(block),
     podCidr: podRange(block),
     podServicesRange: `${block}.0.0/22`,
@@ -128,7 +132,7 @@ export function misplaced(settings: Settings, { own }: InUse): readonly Network[
 /** Replaces ranges and ports that are now used by others. Returns the same object when none is. */
 export async function refreshSettings(settings: Settings, home: string, inUse: InUse): Promise<Settings> {
   const taken: (typeof PORT_SETTINGS)[number][] = [];
-  // Settings files of earlier versions have no ports for Ingresses; they are read as 0.
+  // Settings files of earlier versions have no ports for Ingresses and the console; they are read as 0.
   for (const name of PORT_SETTINGS) {
     if (settings[name] === 0 || !(await inUse.isPortFree(settings[name]))) taken.push(name);
   }

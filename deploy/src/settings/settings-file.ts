@@ -5,6 +5,7 @@ const NAMES = {
   port: 'GANTRY_PORT',
   ingressHttpPort: 'GANTRY_INGRESS_HTTP_PORT',
   ingressHttpsPort: 'GANTRY_INGRESS_HTTPS_PORT',
+  consolePort: 'GANTRY_CONSOLE_PORT',
   controlCidr: 'GANTRY_CONTROL_CIDR',
   podCidr: 'GANTRY_POD_CIDR',
   podServicesRange: 'GANTRY_POD_SERVICES_RANGE',
@@ -16,10 +17,11 @@ const NAMES = {
   joinGrpcPort: 'GANTRY_JOIN_GRPC_PORT',
 } as const satisfies Record<keyof Settings, string>;
 
-/** Settings that may be empty, or that files of earlier versions lack. Ports of Ingresses are 0 until `up` chooses them. */
+/** Settings that may be empty, or that files of earlier versions lack. Ports of Ingresses and the console are 0 until `up` chooses them. */
 const OPTIONAL: readonly (keyof Settings)[] = [
   'ingressHttpPort',
   'ingressHttpsPort',
+  'consolePort',
   'hostAddress',
   'clusterCidr',
   'joinGrpcPort',
@@ -52,6 +54,7 @@ export function parseSettings(text: string): Settings | undefined {
     port: Number(of('port')),
     ingressHttpPort: Number(of('ingressHttpPort')),
     ingressHttpsPort: Number(of('ingressHttpsPort')),
+    consolePort: Number(of('consolePort')),
     controlCidr: of('controlCidr'),
     podCidr: of('podCidr'),
     podServicesRange: of('podServicesRange'),

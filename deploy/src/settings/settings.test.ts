@@ -120,16 +120,17 @@ test('a cluster leaves its Service range to another one only while it has no dat
   expect(await refreshSettings(later, '/a', idle), 'though the first one is free again').toBe(later);
 });
 
-test('settings of an earlier version get ports for Ingresses, and keep the rest', async () => {
+test('settings of an earlier version get ports for Ingresses and the console, and keep the rest', async () => {
   const settings = await chooseSettings('/a', idle);
   const lines = formatSettings(settings, {}).split('\n');
-  const earlier = parseSettings(lines.filter((line) => !line.includes('INGRESS')).join('\n'));
-  expect(earlier).toEqual({ ...settings, ingressHttpPort: 0, ingressHttpsPort: 0 });
+  const earlier = parseSettings(lines.filter((line) => !/INGRESS|CONSOLE/.test(line)).join('\n'));
+  expect(earlier).toEqual({ ...settings, ingressHttpPort: 0, ingressHttpsPort: 0, consolePort: 0 });
   const isPortFree = async (port: number) => port !== 8080;
   expect(await refreshSettings(earlier ?? settings, '/a', { ...idle, isPortFree })).toEqual({
     ...settings,
     ingressHttpPort: 8081,
     ingressHttpsPort: 8443,
+    consolePort: 8700,
   });
 });
 

@@ -6,7 +6,8 @@ export {
   type CommandOutcome,
   type CommandStreams,
 } from './command-streams.ts';
-export { type ByteMessages, openByteMessages } from './byte-messages.ts';
+export { type ByteMessages, openByteMessages, openEventMessages } from './byte-messages.ts';
+export { acceptUpgrade, joinConnections } from './join-connections.ts';
 export { openCommand } from './open-command.ts';
 export type { PortStreams } from './port-streams.ts';
 export { servePorts } from './serve-ports.ts';

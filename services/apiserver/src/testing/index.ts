@@ -7,4 +7,4 @@ export {
   type StoredChange,
 } from './in-process-server.ts';
 export { startApiServer, type TestApiServer, type TestApiServerOptions } from './start-api-server.ts';
-export { type TestPki } from './test-pki.ts';
+export { createTestPki, type TestPki } from './test-pki.ts';

@@ -1,8 +1,8 @@
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request as plain } from 'node:http';
 import { request as secure } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { finished, pipeline } from 'node:stream/promises';
-import { anySignal, errorMessage, onAbort, raceAbort } from '@gantry/base';
+import { pipeline } from 'node:stream/promises';
+import { anySignal, errorMessage, onAbort } from '@gantry/base';
 import { transportError } from '../../webhooks/index.ts';
 import type { Backend } from '../../http/backend.ts';
 import { http2StreamOf } from '../../http/client-connection.ts';
@@ -11,7 +11,7 @@ import type { Turns } from '../../turns.ts';
 import { openPage, type Page } from './page-encoding.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
 import { type Place, rewriteLink, rewritePage } from './rewrite-html.ts';
-import { release, type Upgrade, upgradeOf } from '@gantry/streams';
+import { acceptUpgrade, joinConnections, type Upgrade, upgradeOf } from '@gantry/streams';
 
 export interface Forwarding {
   readonly backend: Backend;
@@ -47,8 +47,6 @@ class StaleConnectionError extends UnreachableError {}
 const CONNECT_MS = 30_000;
 /** Time without a byte after which the kernel asks the backend each second whether the connection is still there. */
 const KEEP_ALIVE_MS = 15_000;
-/** How long the other connection may stay open after one has ended. */
-const LINGER_MS = 5000;
 
 /**
  * Forwards the request to a backend and streams the response back, with back-pressure in both directions. After a protocol switch it
@@ -223,47 +221,20 @@ async function read(response: IncomingMessage): Promise<Page> {
   }
 }
 
-/**
- * Connects client and backend after a protocol switch. When one side has ended, the other side may send the rest and close its connection
- * itself. If the server closed a connection that has unread bytes, the peer would lose data that it has not read yet.
- */
+/** Passes the backend's agreement to switch the protocol on to the client, and connects the two. */
 async function join(
   { res, signal }: Exchange,
-  { socket: client, head }: Upgrade,
-  { response, socket: server, head: first }: Extract<Reply, { kind: 'switched' }>,
+  upgrade: Upgrade,
+  { response, socket, head }: Extract<Reply, { kind: 'switched' }>,
   { onSwitched, onReceived, cut = signal }: Forwarding,
 ): Promise<void> {
-  const lines = [`HTTP/1.1 101 ${response.statusMessage ?? 'Switching Protocols'}`];
-  for (let i = 0; i + 1 < response.rawHeaders.length; i += 2) {
-    lines.push(`${response.rawHeaders[i] ?? ''}: ${response.rawHeaders[i + 1] ?? ''}`);
-  }
-  res.statusCode = 101;
-  res.detachSocket(client as Parameters<typeof res.detachSocket>[0]);
-  client.write(`${lines.join('\r\n')}\r\n\r\n`);
-  if (first.length > 0) server.unshift(first);
-  if (head.length > 0) client.unshift(head);
+  const headers = Array.from({ length: response.rawHeaders.length / 2 }, (_, i): [string, string] => [
+    response.rawHeaders[2 * i] ?? '',
+    response.rawHeaders[2 * i + 1] ?? '',
+  ]);
+  acceptUpgrade(res, upgrade, response.statusMessage, headers);
   onSwitched?.();
-  const ended = [finished(client), finished(server)];
-  if (onReceived !== undefined) server.on('data', onReceived);
-  copy(client, server);
-  copy(server, client);
-  try {
-    await raceAbort(Promise.race(ended), cut);
-    await raceAbort(Promise.allSettled(ended), AbortSignal.any([cut, AbortSignal.timeout(LINGER_MS)]));
-  } catch {
-    // One side has failed or does not close, or `cut` was aborted. There is nothing left to send.
-  } finally {
-    for (const socket of [client, server]) socket.on('error', () => undefined).destroy();
-    for (const end of ended) end.catch(() => undefined);
-  }
-}
-
-/** Like `pipe`, but releases the memory of each chunk when it has been written. */
-function copy(from: Duplex, to: Duplex): void {
-  from.on('data', (chunk: Buffer) => {
-    const isReady = to.write(chunk, () => release(chunk));
-    if (!isReady) from.pause();
-  });
-  to.on('drain', () => from.resume());
-  from.once('end', () => to.end());
+  const joined = joinConnections(upgrade, { socket, head }, cut);
+  if (onReceived !== undefined) socket.on('data', onReceived);
+  await joined;
 }
