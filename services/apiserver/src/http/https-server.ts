@@ -34,8 +34,10 @@ export interface HttpsServerOptions {
   /** Called when the server drains. It ends long-running streams. */
   readonly onDrain: () => void;
   readonly onListening?: (port: number) => void;
-  /** Whether requests to the path may switch the protocol. Other requests are served as if they had no Upgrade header. */
-  readonly mayUpgrade: (path: string) => boolean;
+  /**
+   * Whether requests to the path may switch to the protocol, in lower case. Other requests are served as if they had no Upgrade header.
+   */
+  readonly mayUpgrade: (path: string, protocol: string) => boolean;
 }
 
 /** Streams per HTTP/2 connection. A client library has all its watches on one connection. */
@@ -181,7 +183,8 @@ function setLimits(server: Http2SecureServer, mayUpgrade: HttpsServerOptions['ma
     headersTimeout: HEADERS_MS,
     requestTimeout: 0,
     connectionsCheckingInterval: CHECK_HEADERS_MS,
-    shouldUpgradeCallback: ({ url = '' }: IncomingMessage): boolean => mayUpgrade(url.replace(/[?#].*$/s, '')),
+    shouldUpgradeCallback: ({ url = '', headers }: IncomingMessage): boolean =>
+      mayUpgrade(url.replace(/[?#].*$/s, ''), (headers.upgrade ?? '').toLowerCase()),
   });
 }
 

@@ -59,7 +59,7 @@ function sharedSlab(parts: readonly Uint8Array[]): Slab {
 }
 
 /** A client that reads nothing for this time is disconnected. A watch client resumes from its last version. */
-const STALLED_MS = 30_000;
+export const STALLED_MS = 30_000;
 
 /** Resolves when the client has read the written data or has gone. Disconnects a client that takes longer than `limitMs`. */
 export async function waitForDrain({ res, signal }: Exchange, clock: Clock, limitMs = STALLED_MS): Promise<void> {

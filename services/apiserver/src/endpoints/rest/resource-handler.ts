@@ -160,7 +160,8 @@ async function watch(
       },
     );
     exchange.begun();
-    await sendWatch({ ...exchange, signal }, items, { definition: route.definition, form, clock, tables, logger });
+    const { definition } = route;
+    await sendWatch({ ...exchange, signal }, items, { definition, form, clock, tables, logger, left: end });
   } finally {
     closed();
     cancel();

@@ -1,9 +1,10 @@
-import { type Clock, errorMessage } from '@gantry/base';
+import { type Clock, errorMessage, settlesWithin } from '@gantry/base';
 import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame } from '@gantry/apimachinery';
 import { apiVersionOf, goJson, type Json, type JsonObject, type KubeObject, StatusError } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
+import { type ByteMessages, HandshakeError, openEventMessages, type Upgrade, upgradeOf } from '@gantry/streams';
 import type { WatchItem } from '../../cache/object-response.ts';
-import { joinPieces, waitForDrain } from '../../http/send-pieces.ts';
+import { joinPieces, STALLED_MS, waitForDrain } from '../../http/send-pieces.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { OutputForm } from '../../http/negotiate.ts';
@@ -17,9 +18,14 @@ interface StreamOptions {
   readonly clock: Clock;
   readonly tables: Tables;
   readonly logger: Logger;
+  /** Called when the client of a WebSocket has left. */
+  readonly left: () => void;
 }
 
-/** Writes a watch to the client until it ends, is aborted, or the client stalls. An error becomes an ERROR event. */
+/**
+ * Writes a watch to the client until it ends, is aborted, or the client stalls. An error becomes an ERROR event. A client that asks for a
+ * WebSocket gets each event as a message.
+ */
 export async function sendWatch(
   exchange: AuthenticatedExchange,
   items: AsyncIterable<readonly WatchItem[]>,
@@ -27,6 +33,11 @@ export async function sendWatch(
 ): Promise<void> {
   const encode = createEncoder(exchange, options);
   const { res, signal } = exchange;
+  const upgrade = upgradeOf(exchange.req);
+  if (upgrade !== undefined) {
+    await sendMessages(exchange, upgrade, items, { ...options, encode });
+    return;
+  }
   res.statusCode = 200;
   res.setHeader('content-type', streamType(options.form));
   setCommonHeaders(exchange);
@@ -44,6 +55,38 @@ export async function sendWatch(
     if (!signal.aborted && !res.destroyed) res.write(encode.error(toStatusError(error, options.logger)));
   }
   res.end();
+}
+
+async function sendMessages(
+  exchange: AuthenticatedExchange,
+  upgrade: Upgrade,
+  items: AsyncIterable<readonly WatchItem[]>,
+  { encode, form, clock, logger, left }: StreamOptions & { readonly encode: Encoder },
+): Promise<void> {
+  const { signal } = exchange;
+  let messages: ByteMessages;
+  try {
+    const type = form.mediaType === 'application/vnd.kubernetes.protobuf' ? 'binary' : 'text';
+    messages = openEventMessages(exchange, upgrade, type);
+  } catch (error) {
+    if (!(error instanceof HandshakeError)) throw error;
+    throw StatusError.badRequest(`WebSocket: ${error.message}`);
+  }
+  messages.ended.addEventListener('abort', left, { once: true });
+  exchange.audit.started(101);
+  try {
+    for await (const batch of items) {
+      if (signal.aborted) break;
+      let sent = Promise.resolve();
+      for (const frame of framesOf(batch, encode)) sent = messages.send(frame);
+      if (await settlesWithin(clock, sent, STALLED_MS)) continue;
+      upgrade.socket.destroy();
+      break;
+    }
+  } catch (error) {
+    if (!signal.aborted) await messages.send(encode.error(toStatusError(error, logger)));
+  }
+  messages.close('complete');
 }
 
 function* framesOf(batch: readonly WatchItem[], encode: Encoder): Generator<Uint8Array> {

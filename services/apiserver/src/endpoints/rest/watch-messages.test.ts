@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { callServer } from '../../testing/call-server.ts';
+import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
+
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+
+let server: TestApiServer;
+
+beforeAll(async () => {
+  server = await startApiServer();
+});
+afterAll(() => server.stop());
+
+function open(path: string, headers: Record<string, string> = {}): WebSocket {
+  const socket = new WebSocket(`${server.url}${path}`.replace(/^https/, 'wss'), { ...server.admin, headers });
+  onTestFinished(() => socket.terminate());
+  return socket;
+}
+
+/** Messages as they arrive, each with its type. */
+async function* received(socket: WebSocket): AsyncGenerator<{ readonly text: string; readonly type: string }> {
+  const waiting: { text: string; type: string }[] = [];
+  let wake = (): void => undefined;
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    waiting.push({ text: data.toString(), type: isBinary ? 'binary' : 'text' });
+    wake();
+  });
+  for (;;) {
+    const next = waiting.shift();
+    if (next !== undefined) yield next;
+    else
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+  }
+}
+
+async function create(name: string): Promise<void> {
+  const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+  const headers = { 'content-type': 'application/json' };
+  expect((await callServer(server, 'POST', CONFIG_MAPS, { headers, body })).code).toBe(201);
+}
+
+async function watching(): Promise<number> {
+  const { bytes } = await callServer(server, 'GET', '/metrics');
+  return Number(/^apiserver_longrunning_requests\{resource="configmaps"\} (\d+)/m.exec(bytes.toString())?.[1] ?? 0);
+}
+
+test('a watch over a WebSocket has an event in each message, and ends when the client leaves', async () => {
+  const { json } = await callServer(server, 'GET', CONFIG_MAPS);
+  const { resourceVersion } = json['metadata'] as unknown as { readonly resourceVersion: string };
+  const before = await watching();
+  const socket = open(`${CONFIG_MAPS}?watch=1&resourceVersion=${resourceVersion}`);
+  const messages = received(socket);
+  await once(socket, 'open');
+  for (const name of ['one', 'two']) {
+    await create(name);
+    const { value } = await messages.next();
+    expect([value?.type, JSON.parse(value?.text ?? '')]).toMatchObject([
+      'text',
+      { type: 'ADDED', object: { kind: 'ConfigMap', metadata: { name } } },
+    ]);
+  }
+  expect(await watching()).toBe(before + 1);
+  socket.close();
+  await expect.poll(watching).toBe(before);
+});
+
+test('a watch over a WebSocket sends Tables as other watches do, and ends at its timeout', async () => {
+  const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+  const socket = open(`${CONFIG_MAPS}?watch=1&timeoutSeconds=1`, { accept });
+  const closed = once(socket, 'close');
+  const { value } = await received(socket).next();
+  expect(JSON.parse(value?.text ?? '')).toMatchObject({ type: 'ADDED', object: { kind: 'Table' } });
+  expect((await closed)[0]).toBe(1000);
+});
+
+test('a version that is too old is an event', async () => {
+  const socket = open(`${CONFIG_MAPS}?watch=1&resourceVersion=1`);
+  const { value } = await received(socket).next();
+  expect(JSON.parse(value?.text ?? '')).toMatchObject({ type: 'ERROR', object: { kind: 'Status', reason: 'Expired' } });
+});
+
+test('requests that are no watch get their response, whatever they would switch to', async () => {
+  for (const [path, code] of [
+    [CONFIG_MAPS, 200],
+    [`${CONFIG_MAPS}/missing`, 404],
+    ['/apis/none.example/v1/things?watch=1', 404],
+  ] as const) {
+    const socket = open(path);
+    socket.on('error', () => undefined);
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    expect([path, response.statusCode]).toEqual([path, code]);
+  }
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+  const bad = await callServer(server, 'GET', `${CONFIG_MAPS}?watch=1`, { headers });
+  expect([bad.code, bad.json['message']]).toEqual([400, expect.stringContaining('WebSocket: ')]);
+});
