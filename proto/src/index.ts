@@ -4,6 +4,7 @@
  * - `object.proto`: reads, watches and writes of objects at the apiserver, with leaders' fences
  * - `agent.proto`: what API servers ask of an agent: logs, usage, and streams into containers and pods
  * - `health.proto`: gRPC's standard health service
+ * - `introspection.proto`: what a process says of itself
  *
  * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies.
  * Used by packages/client and packages/service and by all services. Fields are only added, never renumbered.
@@ -33,6 +34,13 @@ export {
   type HealthCheckResponse,
   HealthCheckResponseSchema,
 } from './gen/gantry/v1/health_pb.ts';
+export {
+  IntrospectionService,
+  type ReportReply,
+  ReportReplySchema,
+  type ReportRequest,
+  ReportRequestSchema,
+} from './gen/gantry/v1/introspection_pb.ts';
 export {
   type BatchReply,
   BatchReplySchema,

@@ -1,5 +1,5 @@
 import type { Metrics } from '@gantry/service';
-import type { ReconcileReport } from './controller-runner.ts';
+import type { ReconcileReport } from './reconcile-report.ts';
 import type { QueueObserver, QueueState } from './queue-meter.ts';
 
 /** Kubernetes' buckets for queues: from 10 ns to 1,000 s, each ten times the previous one. */

@@ -3,7 +3,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ControllerSpec } from './controller.ts';
-import type { StaleReport } from './controller-runner.ts';
+import type { StaleReport } from './reconcile-report.ts';
 import { createFenceHolder } from './leader.ts';
 import { createManager } from './manager.ts';
 import { silentLog } from './testing/silent-log.ts';

@@ -1,4 +1,4 @@
-import { isReason, type ResourceRef } from '@gantry/objects';
+import { isReason } from '@gantry/objects';
 import {
   type Activities,
   backoffMs,
@@ -15,25 +15,14 @@ import type { ControllerSpec, WatchSpec } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { InformerEvent, Informers } from './informers.ts';
 import type { Log } from './log.ts';
+import type { ReconcileReport, StaleReport } from './reconcile-report.ts';
 import { ExpectedWrites } from './expected-writes.ts';
 import { formatReconcileKey, type ReconcileKey } from './reconcile-key.ts';
 import { resourceId } from './revision.ts';
+import type { LoopLog, RunningReconcile } from './loop-log.ts';
 import type { QueueMeter } from './queue-meter.ts';
 import type { ServedResources } from './served-resources.ts';
 import { WorkQueue } from './work-queue.ts';
-
-/** The outcome of one reconcile, for metrics. */
-export interface ReconcileReport {
-  readonly controller: string;
-  readonly result: 'done' | 'requeued' | 'conflict' | 'failed';
-  readonly seconds: number;
-}
-
-/** A key was queued again, but its reconcile waits until the cache shows the writes of the last one to this resource. */
-export interface StaleReport {
-  readonly controller: string;
-  readonly resource: ResourceRef;
-}
 
 export interface ControllerRunnerOptions {
   readonly client: ObjectClient;
@@ -49,6 +38,8 @@ export interface ControllerRunnerOptions {
   readonly activities?: Activities;
   /** Measures the queue. */
   readonly meter?: QueueMeter;
+  /** Remembers the last decisions. */
+  readonly loop: LoopLog;
 }
 
 const DEFAULT_WORKERS = 5;
@@ -136,10 +127,11 @@ export class ControllerRunner {
         // Rejected only because the signal was aborted.
         return;
       }
-      const writes = new ExpectedWrites(this.#options.client, this.#options.random);
+      const running = this.#options.loop.begin(key, this.#options.events);
+      const writes = new ExpectedWrites(this.#options.client, this.#options.random, running.onWrite);
       const { activities } = this.#options;
       const activity = activities?.begin('reconcile', () => `${this.spec.name} ${formatReconcileKey(key)}`);
-      await this.#reconcile(key, writes, act);
+      await this.#reconcile(key, writes, running, act);
       if (activity !== undefined) activities?.end(activity);
       if (writes.areSeenBy(this.#options.informers.cache)) this.#queue.done(key);
       else void this.#doneWhenSeen(key, writes, stop);
@@ -192,11 +184,20 @@ export class ControllerRunner {
     }
   }
 
-  async #reconcile(key: ReconcileKey, writes: ExpectedWrites, act: AbortSignal): Promise<void> {
-    const { informers, served, events, clock, random, onReconcile } = this.#options;
+  async #reconcile(
+    key: ReconcileKey,
+    writes: ExpectedWrites,
+    running: RunningReconcile,
+    act: AbortSignal,
+  ): Promise<void> {
+    const { informers, served, clock, random, onReconcile } = this.#options;
+    const { events } = running;
     const begin = clock.monotonicMs();
-    const report = (result: ReconcileReport['result']) =>
-      onReconcile?.({ controller: this.spec.name, result, seconds: (clock.monotonicMs() - begin) / 1000 });
+    const report = (result: ReconcileReport['result'], error?: unknown) => {
+      const seconds = (clock.monotonicMs() - begin) / 1000;
+      running.ended(result, seconds, error);
+      onReconcile?.({ controller: this.spec.name, result, seconds });
+    };
     const enqueue = (other: ReconcileKey) => this.#queue.add(other);
     const context = {
       cache: informers.cache,
@@ -217,7 +218,7 @@ export class ControllerRunner {
     } catch (error) {
       if (act.aborted) return;
       this.#failed(key, error);
-      report(isReason(error, 'Conflict') ? 'conflict' : 'failed');
+      report(isReason(error, 'Conflict') ? 'conflict' : 'failed', error);
     }
   }
 

@@ -21,6 +21,8 @@ type Expectation =
     }
   | { readonly kind: 'deleted'; readonly resource: Resource; readonly key: ObjectKey; readonly uid: string };
 
+type WriteObserver = (write: ObjectWrite, object: KubeObject) => void;
+
 /**
  * Remembers the writes of a reconcile, so that the next reconcile of the same key does not use a cache that is older than them. Like
  * Kubernetes' "expectations", but by version instead of by count.
@@ -28,16 +30,18 @@ type Expectation =
 export class ExpectedWrites {
   readonly #inner: ObjectClient;
   readonly #random: Random;
+  readonly #onWrite: WriteObserver | undefined;
   /** Created on first use: most reconciles write nothing. */
   #client: ObjectClient | undefined;
   #expected: Expectation[] = [];
   /** Writes whose response was lost and whose outcome has not been read yet. */
   #unknown: ObjectWrite[] = [];
 
-  /** `random` chooses generated names. */
-  constructor(client: ObjectClient, random: Random) {
+  /** `random` chooses generated names. `onWrite` is called for each write that is known to have succeeded. */
+  constructor(client: ObjectClient, random: Random, onWrite?: WriteObserver) {
     this.#inner = client;
     this.#random = random;
+    this.#onWrite = onWrite;
   }
 
   /** The client whose writes are remembered. */
@@ -113,6 +117,7 @@ export class ExpectedWrites {
 
   #expect(write: ObjectWrite, object: KubeObject): void {
     const { resource } = write;
+    this.#onWrite?.(write, object);
     if (write.verb === 'delete') {
       const uid = object.metadata?.uid;
       if (uid !== undefined) this.#expected.push({ kind: 'deleted', resource, key: write.key, uid });

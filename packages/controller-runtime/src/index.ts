@@ -8,6 +8,7 @@
  * - `work-queue`, `controller-runner`: keys, workers, back-off; a key waits until the cache shows the writes of its reconcile
  * - `plan-result`: carries out a `Plan` and turns it into a result
  * - `leader`: works in terms of leadership, with their fences; `leader-record` shows the leader in a Lease
+ * - `loop-log`: what each loop did last; `process-report`: what a process that may lead says of itself
  * - `event-writer`, `event-series`: Events in both of Kubernetes' forms
  *
  * `./testing` has a silent log and made-up custom and aggregated resources.
@@ -16,7 +17,7 @@ export type { Cache } from './cache.ts';
 export type { ControllerContext, ControllerSpec, Result, WatchSpec } from './controller.ts';
 export { ControllerGroup } from './controller-group.ts';
 export { createControllerMetrics } from './controller-meters.ts';
-export type { ReconcileReport, StaleReport } from './controller-runner.ts';
+export type { ReconcileReport, StaleReport } from './reconcile-report.ts';
 export type { EventRecorder } from './event-recorder.ts';
 export { createEventSeriesRecorder } from './event-series.ts';
 export { createEventRecorder } from './event-writer.ts';
@@ -24,6 +25,7 @@ export { executeActions } from './execute-actions.ts';
 export { IndexedObjects } from './indexed-objects.ts';
 export { type InformedResource, type InformerEvent, Informers } from './informers.ts';
 export { createFenceHolder, Leader, type LeaderOptions } from './leader.ts';
+export { reportedProcess, reportService } from './process-report.ts';
 export { planLeaseSpec } from './leader-record.ts';
 export { findObject } from './find-object.ts';
 export type { Log } from './log.ts';

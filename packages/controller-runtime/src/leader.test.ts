@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Informers } from './informers.ts';
 import { createFenceHolder, Leader } from './leader.ts';
 import { keepLeaderRecord } from './leader-record.ts';
+import { reportedProcess } from './process-report.ts';
 import { silentLog } from './testing/silent-log.ts';
 
 class BrokenError extends Error {}
@@ -71,6 +72,46 @@ it("shows how long the leader's lease lives, and its changes", async () => {
   expect(shown()).toEqual({ 'gantry.dev/lease-ttl-ms': '8000' });
   stop.abort();
   await kept;
+});
+
+it('a process says when its term began, when it acted and wrote first, and when the term ended', async () => {
+  const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+  const client = new FakeObjectClient(clock);
+  const base = { client, clock, random: () => 0.5, log: silentLog };
+  const fences = createFenceHolder();
+  const informers = new Informers({ ...base, resources: [] });
+  let begin = (): void => undefined;
+  const reaching = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const leader = new Leader({
+    ...base,
+    component: 'kube-test',
+    identity: 'me',
+    fences,
+    informers: Object.assign(Object.create(informers) as Informers, { reach: () => reaching }),
+    work: untilAborted,
+  });
+  const report = reportedProcess({ component: 'kube-test', identity: 'me', leader, leaseTtlMs: () => 2000, clock });
+  expect(report()).toMatchObject({ state: 'standby', startedAt: '2026-01-01T00:00:00.000000Z' });
+  expect(report()).not.toHaveProperty('term');
+  const stop = new AbortController();
+  const leading = leader.lead({ ...TERM, epoch: 7 }, stop.signal);
+  await clock.advance(1000);
+  expect(report()).toMatchObject({ state: 'leading', term: { epoch: 7, electedAt: '2026-01-01T00:00:00.000000Z' } });
+  expect(report().term).not.toHaveProperty('actingAt');
+  begin();
+  await clock.advance(1000);
+  expect(report().term).toMatchObject({ actingAt: '2026-01-01T00:00:01.000000Z' });
+  expect(report().term).not.toHaveProperty('firstWriteAt');
+  fences.fence();
+  await clock.advance(1000);
+  fences.fence();
+  expect(report().term).toMatchObject({ firstWriteAt: '2026-01-01T00:00:02.000000Z' });
+  stop.abort();
+  await leading;
+  expect(report()).toMatchObject({ state: 'standby', term: { epoch: 7, endedAt: '2026-01-01T00:00:03.000000Z' } });
+  expect(fences.fence()).toBeUndefined();
 });
 
 describe('a leader', () => {

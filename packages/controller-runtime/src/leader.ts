@@ -3,7 +3,9 @@ import {
   anySignal,
   DeadlineError,
   type Election,
+  type Instant,
   lead,
+  onAbort,
   sleep,
   type Term,
   untilAborted,
@@ -23,17 +25,40 @@ const RESIGN_AFTER_MS = 10_000;
 export interface FenceHolder {
   fence(): Fence | undefined;
   set(term: Term | undefined, cacheRevision: () => number): void;
+  /** Calls `listener` once, at the first write of the current term. */
+  onFirstWrite(listener: () => void): void;
 }
 
 /** A holder without a term. */
 export function createFenceHolder(): FenceHolder {
   let current: { term: Term; cacheRevision: () => number } | undefined;
+  let firstWrite: (() => void) | undefined;
   return {
-    fence: () => (current === undefined ? undefined : { ...current.term, cacheRevision: current.cacheRevision() }),
+    fence: () => {
+      if (current === undefined) return undefined;
+      firstWrite?.();
+      firstWrite = undefined;
+      return { ...current.term, cacheRevision: current.cacheRevision() };
+    },
     set: (term, cacheRevision) => {
       current = term === undefined ? undefined : { term, cacheRevision };
+      firstWrite = undefined;
+    },
+    onFirstWrite: (listener) => {
+      firstWrite = listener;
     },
   };
+}
+
+/** The steps of a term, in Unix milliseconds. */
+export interface TermTimes {
+  readonly epoch: number;
+  readonly electedAt: Instant;
+  /** When the caches had reached the epoch, and the work began. */
+  actingAt?: Instant;
+  firstWriteAt?: Instant;
+  /** When the term ended, or was suspended. */
+  endedAt?: Instant;
 }
 
 export interface LeaderOptions extends LeaderRecordOptions {
@@ -53,9 +78,15 @@ export class Leader {
   readonly #options: LeaderOptions;
   readonly #draining = new AbortController();
   #acting: Promise<unknown> = Promise.resolve();
+  #times: TermTimes | undefined;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
+  }
+
+  /** The steps of the last term of this process; undefined before its first one. It leads while `endedAt` is absent. */
+  get times(): TermTimes | undefined {
+    return this.#times;
   }
 
   /** A member of a process that campaigns and leads. */
@@ -101,6 +132,12 @@ export class Leader {
    */
   async lead(term: Term, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && !this.#draining.signal.aborted) {
+      const { clock } = this.#options;
+      const times: TermTimes =
+        this.#times?.epoch === term.epoch ? this.#times : { epoch: term.epoch, electedAt: clock.now() };
+      delete times.endedAt;
+      this.#times = times;
+      using _ = onAbort(signal, () => (times.endedAt = clock.now()));
       const acting = this.#act(term, signal);
       this.#acting = acting;
       if ((await acting) === 'behind') return;
@@ -124,6 +161,7 @@ export class Leader {
     try {
       if (!(await this.#reach(term, stop))) return 'behind';
       fences.set(term, () => informers.cache.revision());
+      this.#markSteps();
       record = keepLeaderRecord(this.#options, stop);
       await work(stop, signal);
     } catch (error) {
@@ -134,6 +172,14 @@ export class Leader {
       fences.set(undefined, () => 0);
     }
     return 'ended';
+  }
+
+  #markSteps(): void {
+    const { clock, fences } = this.#options;
+    const times = this.#times;
+    if (times === undefined) return;
+    times.actingAt ??= clock.now();
+    fences.onFirstWrite(() => (times.firstWriteAt ??= clock.now()));
   }
 
   /** Whether the caches have reached the term's epoch in time. */

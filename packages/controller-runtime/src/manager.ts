@@ -9,10 +9,11 @@ import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec } from './controller.ts';
 import { ControllerGroup } from './controller-group.ts';
-import type { ReconcileReport, StaleReport } from './controller-runner.ts';
+import type { ReconcileReport, StaleReport } from './reconcile-report.ts';
 import { type InformedResource, type InformerEvent, Informers } from './informers.ts';
 import { type FenceHolder, Leader } from './leader.ts';
 import type { Log } from './log.ts';
+import type { LoopState } from './loop-log.ts';
 import type { Discover } from './remote-group.ts';
 import type { QueueObserver, QueueState } from './queue-meter.ts';
 import { ResourceDirectory } from './resource-directory.ts';
@@ -59,6 +60,8 @@ export interface Manager {
   missing(): readonly string[];
   /** The queues of all controllers, for metrics. */
   queues(): readonly QueueState[];
+  /** What each controller does, and what it did last. */
+  loops(): readonly LoopState[];
 }
 
 /** Runs control loops over one shared cache. */
@@ -111,6 +114,10 @@ class ControllerManager implements Manager {
 
   queues(): readonly QueueState[] {
     return this.#group.queues();
+  }
+
+  loops(): readonly LoopState[] {
+    return this.#group.loops();
   }
 
   #createClient(): ObjectClient {

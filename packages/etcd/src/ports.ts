@@ -138,6 +138,10 @@ export interface MemberStatus {
   readonly memberId: string;
   readonly leaderId: string;
   readonly revision: number;
+  /** The term of Raft, and the last entries of its log that this member has committed and applied. */
+  readonly raftTerm: number;
+  readonly raftIndex: number;
+  readonly raftAppliedIndex: number;
   readonly dbSizeBytes: number;
   readonly dbSizeInUseBytes: number;
   readonly alarms: readonly string[];

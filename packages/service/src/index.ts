@@ -22,6 +22,7 @@ export { ConfigError, type ConfigReader, readConfig, settingsOf } from './config
 export { grpcServer } from './grpc/grpc-server.ts';
 export type { GrpcCall, GrpcService } from './grpc/grpc-service.ts';
 export { healthService } from './grpc/health-service.ts';
+export { introspectionService, type ReportedParts } from './grpc/introspection-service.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
 export { createHealth, type Health, type HealthCheck } from './health.ts';
 export { httpEndpoint } from './http-endpoint.ts';
@@ -34,6 +35,7 @@ export {
   type Gauge,
   type Histogram,
   type Metrics,
+  type MetricValue,
 } from './metrics.ts';
 export { Tally } from './tally.ts';
 export {

@@ -26,6 +26,13 @@ export interface Histogram {
   observe(value: number, labels?: Labels): void;
 }
 
+/** A value of a metric. The name of a histogram's value ends in `_bucket`, `_sum` or `_count`. */
+export interface MetricValue {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly value: number;
+}
+
 /** The metrics of a process. A name that is requested twice returns the same metric. */
 export interface Metrics {
   /** `collect` is called at each scrape, after all series were set to zero. For totals that are kept elsewhere. */
@@ -35,6 +42,8 @@ export interface Metrics {
   histogram(name: string, help: string, labelNames?: readonly string[], buckets?: readonly number[]): Histogram;
   /** A histogram of tallies that are kept elsewhere. At each scrape, `collect` calls `show` once per series. */
   tallies(name: string, help: string, collect: (show: (labels: Labels, tally: Tally) => void) => void): void;
+  /** The values of a metric; none if there is no such metric. Those of a histogram are its buckets, sums and counts. */
+  read(name: string): Promise<readonly MetricValue[]>;
   /** Prometheus' text form and its content type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -112,6 +121,14 @@ export function createMetrics(of: 'process' | 'part' = 'process'): Metrics {
         };
         registry.registerMetric({ name, help, get } as unknown as PromHistogram);
       }),
+    read: async (name) => {
+      const values = (await registry.getSingleMetric(name)?.get())?.values ?? [];
+      return values.map(({ labels, value, ...of }) => ({
+        name: ('metricName' in of ? (of.metricName as string | undefined) : undefined) ?? name,
+        labels: labels as Labels,
+        value,
+      }));
+    },
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }

@@ -3,7 +3,7 @@ import { openTlsFolder, type TlsFolder, type TlsSource } from '@gantry/tls';
 import { certificateRenewal, type RequestCertificate } from './certificate-renewal.ts';
 import { eventLoopWatch } from './event-loop-watch.ts';
 import { grpcServer } from './grpc/grpc-server.ts';
-import type { GrpcError } from './grpc/grpc-service.ts';
+import type { GrpcError, GrpcService } from './grpc/grpc-service.ts';
 import { healthService } from './grpc/health-service.ts';
 import { cachesListed, createHealth, type Health, type HealthCheck } from './health.ts';
 import { httpEndpoint } from './http-endpoint.ts';
@@ -54,8 +54,12 @@ export type ServiceWork = Readiness & {
   readonly renewedDirs?: readonly string[];
   /** Addresses for health and metrics over plain HTTP; 127.0.0.1:10255 when absent. */
   readonly endpoints?: readonly { readonly host?: string; readonly port?: number }[];
-  /** Address for health over gRPC; not served when absent. */
-  readonly grpcHealth?: { readonly address: string; readonly toGrpcError: (error: unknown) => GrpcError };
+  /** Address for health and further services over gRPC; not served when absent. */
+  readonly grpc?: {
+    readonly address: string;
+    readonly services: readonly GrpcService[];
+    readonly toGrpcError: (error: unknown) => GrpcError;
+  };
 };
 
 /** A process between its start and its end. Dispose of it after `run`. */
@@ -100,9 +104,10 @@ export function serviceMembers(
   parts: ServiceParts,
   work: ServiceWork & { readonly renewedDirs: readonly string[] },
 ): readonly GroupMember[] {
-  const { requestCertificate, renewedDirs, endpoints = [{}], grpcHealth } = work;
+  const { requestCertificate, renewedDirs, endpoints = [{}], grpc } = work;
   const health = healthOf(work);
-  const servers = grpcHealth === undefined ? [] : [{ ...grpcHealth, services: [healthService(health, parts.clock)] }];
+  const servers =
+    grpc === undefined ? [] : [{ ...grpc, services: [healthService(health, parts.clock), ...grpc.services] }];
   return [
     eventLoopWatch(parts),
     ...endpoints.map((address) => httpEndpoint({ health, metrics: parts.metrics, ...address })),

@@ -1,6 +1,7 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { optionalResources, type PodSecurityExemptions } from '@gantry/kinds';
 import { dns1123Label, dns1123Subdomain } from '@gantry/objects';
+import { type ReportingService, serviceInDns } from './introspection/process-reports.ts';
 import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 
 /** The settings of the process; see docs/conventions.md. */
@@ -9,6 +10,10 @@ export interface ApiServerConfig {
   readonly etcd: readonly string[];
   /** The quota of each etcd member's file. Must be that of the members. */
   readonly etcdQuotaBytes: number;
+  /** For how long etcd's history is kept at least. */
+  readonly historyMinutes: number;
+  /** The services with a leader, whose processes say what they do. */
+  readonly processes: readonly ReportingService[];
   readonly tlsDir: string;
   readonly etcdTlsDir: string;
   /** The folder of the client certificate for agents and of the CA of the agents' servers. */
@@ -47,6 +52,8 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     clusterId: reader.text('GANTRY_CLUSTER_ID', 'gantry'),
     etcd: reader.list('GANTRY_ETCD'),
     etcdQuotaBytes: reader.integer('GANTRY_ETCD_QUOTA_BYTES', { min: 2 ** 24, max: 2 ** 36 }, 2 ** 31),
+    historyMinutes: reader.integer('GANTRY_HISTORY_MINUTES', { min: 5, max: 1440 }, 5),
+    processes: reader.list('GANTRY_PROCESSES', ['scheduler:10259', 'controller-manager:10257']).map(reportingService),
     tlsDir: reader.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
     etcdTlsDir: reader.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
     agentTlsDir: reader.text('GANTRY_AGENT_TLS_DIR', '/etc/gantry/agents'),
@@ -77,6 +84,17 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     },
     logLevel: reader.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));
+}
+
+/** `NAME:PORT`. */
+function reportingService(text: string): ReportingService {
+  const [, name = '', port = ''] = /^([a-z0-9][a-z0-9.-]*):([0-9]{1,5})$/.exec(text) ?? [];
+  if (name === '' || Number(port) > 65_535 || Number(port) === 0)
+    throw new ConfigError(
+      'GANTRY_PROCESSES',
+      `${JSON.stringify(text)} is not a name and a port such as scheduler:10259`,
+    );
+  return serviceInDns(name, Number(port));
 }
 
 /** Reads a list of unique names, empty by default. `problems` validates a name. */

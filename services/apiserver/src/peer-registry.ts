@@ -94,6 +94,11 @@ function parseAddress(key: string, value: Uint8Array): PeerAddress {
   return { ip, port };
 }
 
+/** Whether this process has the address. */
+export function isOwnAddress(address: string): boolean {
+  return Object.values(networkInterfaces()).some((all) => all?.some((one) => one.address === address));
+}
+
 /**
  * The address at which other processes reach this one. Prefers an address in the pod network, since pods must reach it; else uses the
  * first external one. Undefined when there is none.

@@ -30,7 +30,9 @@ import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts'
 import { auditCounters, reportCache, snapshotMeter, storageMeter, storeRetryCounter } from './meters.ts';
 import type { ApiServerConfig } from './config.ts';
 import { AddressedTls } from './loops/addressed-tls.ts';
-import { createPeerRegistry, ownAddress, type PeerRegistry } from './peer-registry.ts';
+import type { IntrospectionSettings } from './introspection/introspection.ts';
+import { serviceInDns } from './introspection/process-reports.ts';
+import { createPeerRegistry, isOwnAddress, ownAddress, type PeerRegistry } from './peer-registry.ts';
 import type { ComponentHealth } from './registry/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { metricsKinds, resources } from '@gantry/kinds';
@@ -119,6 +121,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     agentStreams: createAgentStreams(agentTls, clock),
     agentLogs: createAgentLogs(agentTls, clock),
     ...peersOf(etcd, processId, address, logger),
+    introspection: introspectionOf(config, etcd, processId, address),
     newUid: systemUid,
     audit,
   });
@@ -134,6 +137,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
           etcd,
           ...{ clock, random, log: logger },
           process: processId,
+          historyMs: config.historyMinutes * 60_000,
           snapshots: snapshotSchedule(config, { client, clock, logger, metrics }),
           onAction: (action) => logger.info({ action: action.kind }, 'etcd maintenance'),
           onError: (reason) => logger.warn({ reason }, 'etcd maintenance failed, retrying'),
@@ -226,6 +230,30 @@ function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly Component
     }
   };
   return Promise.all(Array.from({ length: etcd.memberCount }, (_, member) => ask(member)));
+}
+
+/** What this API server needs to show what the control plane does. */
+function introspectionOf(
+  { etcdQuotaBytes, historyMinutes, processes }: ApiServerConfig,
+  etcd: Etcd,
+  identity: string,
+  address = '127.0.0.1',
+): IntrospectionSettings {
+  const { kv, maintenance, memberCount } = etcd;
+  const peers = serviceInDns('apiserver', GRPC_PORT);
+  return {
+    identity,
+    address: `${address}:${GRPC_PORT}`,
+    kv,
+    members: Array.from(
+      { length: memberCount },
+      (_, member) => (signal) => maintenance.status({ signal, timeoutMs: HEALTH_MS, member }),
+    ),
+    quotaBytes: etcdQuotaBytes,
+    historyMinutes,
+    services: processes,
+    peers: { ...peers, addresses: async () => (await peers.addresses()).filter((one) => !isOwnAddress(one)) },
+  };
 }
 
 /** The registry of apiservers, including this one. Undefined if this process has no address. */

@@ -2,7 +2,14 @@ import { type Activities, type Clock, must, type NewUid, type Random } from '@ga
 import { Turns } from './turns.ts';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
-import { EVENTS, FLOW_SCHEMAS, type KubeObject, PRIORITY_LEVEL_CONFIGURATIONS } from '@gantry/objects';
+import {
+  API_SERVERS,
+  EVENTS,
+  FLOW_SCHEMAS,
+  type KubeObject,
+  PRIORITY_LEVEL_CONFIGURATIONS,
+  StatusError,
+} from '@gantry/objects';
 import { toGrpcFailure } from '@gantry/client';
 import {
   createHealth,
@@ -12,8 +19,10 @@ import {
   type Health,
   type HealthCheck,
   healthService,
+  introspectionService,
   type Logger,
   type Metrics,
+  type ReportedParts,
   Starts,
 } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
@@ -48,6 +57,7 @@ import {
   type StoreHealth,
   createRegistry,
 } from './registry/index.ts';
+import { createIntrospection, type Introspection, type IntrospectionSettings } from './introspection/introspection.ts';
 import { kubernetesEndpoints } from './loops/kubernetes-endpoints.ts';
 import type { PeerRegistry } from './peer-registry.ts';
 import { eventSweeper } from './loops/event-sweeper.ts';
@@ -96,6 +106,8 @@ export interface ApiServerOptions {
   /** Opens streams on agents: exec, attach and port-forward. */
   readonly agentStreams: AgentStreams;
   readonly agentLogs: AgentLogs;
+  /** Absent: what the control plane does is not shown. */
+  readonly introspection?: IntrospectionSettings;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
   readonly clock: Clock;
@@ -111,6 +123,13 @@ export interface ApiServerOptions {
 
 /** Paths of subresources that connect to a container, a pod, a service or a node. */
 const STREAMS = /^\/api\/v1\/.*\/(attach|exec|log|portforward|proxy)(\/|$)/;
+/** Paths that may be those of resources: each of them can be watched. */
+const RESOURCES = /^\/(api|apis\/[^/]+)\/[^/]+\/./;
+
+/** Whether a request for the path may switch to the protocol: to that of a stream, or a watch to a WebSocket. */
+function isStream(path: string, protocol: string): boolean {
+  return STREAMS.test(path) || (protocol === 'websocket' && RESOURCES.test(path));
+}
 
 /** An apiserver as members of a run group, in the order of their dependencies. */
 export interface ApiServer {
@@ -137,19 +156,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const serviceObjects = cachedServices(cache);
   const webhookCaller = createWebhookCaller({ objects: serviceObjects, clock, random });
   const turns = new Turns(clock);
+  const { storeHealth, usage } = options;
   const dependencies: RegistryDependencies = {
-    store,
-    cache,
-    resourceRegistry,
-    ...security,
-    clock,
-    turns,
-    random,
-    newUid,
-    webhookCaller,
-    settings,
-    storeHealth: options.storeHealth,
-    usage: options.usage,
+    ...{ store, cache, resourceRegistry, ...security, clock, turns, random, newUid },
+    ...{ webhookCaller, settings, storeHealth, usage },
   };
   const registry = createRegistry(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);
@@ -165,6 +175,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     leads,
     objects: serviceObjects,
   });
+  const introspection = introspectionOf(options, cache, leads);
   const standing = new StandingRequests(clock);
   const flow = createFlowControl(options, cache);
   const starts = new Starts(clock);
@@ -182,6 +193,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     flowControl: flow.control,
     starts,
     checks,
+    introspection,
     stopping: stopping.signal,
   });
   const hooks: ServingHooks = { convert: (crd) => convertByWebhook(crd, { caller: webhookCaller, newUid }) };
@@ -190,6 +202,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
     { name: 'standing-requests', run: (signal) => standing.run(signal) },
     ...aggregation.members,
+    ...(introspection === undefined ? [] : [introspection.member]),
     ...flow.members(client),
     ...controlLoops(options, {
       ...{ client, registry, cache, hooks, leads, legacyTokens },
@@ -201,13 +214,29 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       services: [
         objectService({ registry, resourceRegistry, flowControl: flow.control, audit: options.audit, clock, logger }),
         healthService(health, clock),
+        ...(introspection === undefined ? [] : [reportService(introspection.parts)]),
       ],
       onDrain: () => stopping.abort(),
-      mayUpgrade: (path) => STREAMS.test(path) || aggregation.index.remoteAt(path) !== undefined,
+      mayUpgrade: (path, protocol) => isStream(path, protocol) || aggregation.index.remoteAt(path) !== undefined,
     }),
     readinessMember(state, clock, options.unreadyMs ?? 1500),
   ];
   return { members, health, registry, client, cache };
+}
+
+function introspectionOf(
+  { introspection, tls, metrics, clock }: ApiServerOptions,
+  cache: WatchCache,
+  leads: (signal: AbortSignal) => Promise<boolean>,
+): Introspection | undefined {
+  if (introspection === undefined) return undefined;
+  return createIntrospection({ ...introspection, leads, cache, tls, metrics, clock });
+}
+
+/** By this other API servers ask what this one does. */
+function reportService(parts: ReportedParts): GrpcService {
+  const forbidden = () => new StatusError('Forbidden', 'only API servers may ask what this one does');
+  return introspectionService({ parts, askedBy: API_SERVERS, forbidden });
 }
 
 /** The gRPC and REST servers. */
@@ -218,7 +247,7 @@ function endpoints(
     readonly starts: Starts;
     readonly services: readonly GrpcService[];
     readonly onDrain: () => void;
-    readonly mayUpgrade: (path: string) => boolean;
+    readonly mayUpgrade: HttpsServerOptions['mayUpgrade'];
   },
 ): readonly GroupMember[] {
   const shared = { tls, clock, logger };

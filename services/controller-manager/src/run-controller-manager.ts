@@ -8,7 +8,13 @@ import {
   type HttpClient,
   toGrpcFailure,
 } from '@gantry/client';
-import { createControllerMetrics, createFenceHolder, createManager } from '@gantry/controller-runtime';
+import {
+  createControllerMetrics,
+  createFenceHolder,
+  createManager,
+  reportedProcess,
+  reportService,
+} from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
 import { type JsonObject, ownServiceAddresses, parseIpv4Range, StatusError } from '@gantry/objects';
 import { ConfigError, type GroupOutcome, leaseMeter, startService } from '@gantry/service';
@@ -80,9 +86,14 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     ...reports,
     onStale: staleReporter(metrics),
   });
+  const process = reportedProcess({ component: COMPONENT, identity, leader: manager.leader, leaseTtlMs, clock });
   return await service.run({
     caches: manager,
-    grpcHealth: { address: `0.0.0.0:${config.healthPort}`, toGrpcError: toGrpcFailure },
+    grpc: {
+      address: `0.0.0.0:${config.healthPort}`,
+      services: [reportService({ process, loops: () => manager.loops() })],
+      toGrpcError: toGrpcFailure,
+    },
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
     members: [manager.leader.member(election)],
   });

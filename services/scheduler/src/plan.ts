@@ -12,7 +12,13 @@ import { planPreemption, type PreemptionPlan } from './preemption/plan.ts';
 
 /** The decision for one pod. */
 export type Decision =
-  | { readonly kind: 'assign'; readonly pod: PodInfo; readonly nodeName: string }
+  | {
+      readonly kind: 'assign';
+      readonly pod: PodInfo;
+      readonly nodeName: string;
+      /** What was considered; absent for an assignment that is sent again. */
+      readonly considered?: Considered;
+    }
   /** No node fits. It has Kubernetes' message and the names of the plugins that excluded nodes. */
   | {
       readonly kind: 'refuse';
@@ -22,9 +28,28 @@ export type Decision =
       /** The name of the node that the pod is nominated to from now on, or ''. */
       readonly nominatedTo: string;
       readonly preemption: Preemption;
+      readonly considered: Considered;
     }
   /** This cycle has reached its limit on work. The next one decides on the pod. */
   | { readonly kind: 'postpone'; readonly pod: PodInfo };
+
+/** What a decision considered: which nodes fit, why others do not, and the points of those that fit. */
+export interface Considered {
+  /** The number of all nodes. The search ends when enough of them fit. */
+  readonly nodeCount: number;
+  /** Nodes that fit. */
+  readonly feasible: readonly string[];
+  readonly refusals: readonly Refusal[];
+  /** Of each plugin, the points of the nodes that fit, in their order; none where there was no choice. */
+  readonly scores: readonly PluginScores[];
+  readonly exclusion?: Exclusion | undefined;
+}
+
+interface PluginScores {
+  readonly plugin: string;
+  readonly weight: number;
+  readonly points: readonly number[];
+}
 
 /** How room is made for a refused pod. */
 export type Preemption =
@@ -110,15 +135,22 @@ class Planner {
     const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
     const search =
       this.#searchNominated(known) ?? findFeasible({ pod: known, nodes: this.#nodes, filters, nominated }, start);
-    const chosen = choose(known, search.feasible, scores, this.#random);
-    if (chosen === undefined) return this.#refuse(pod, known, search);
+    const { chosen, points } = choose(known, search.feasible, scores, this.#random);
+    const considered: Considered = {
+      nodeCount: this.#nodes.length,
+      feasible: search.feasible.map(({ node }) => node.name),
+      refusals: search.refusals,
+      scores: points,
+      exclusion: search.exclusion,
+    };
+    if (chosen === undefined) return this.#refuse(pod, known, search, considered);
     const node = withPod(chosen.node, pod);
     this.#nodes[chosen.index] = node;
     this.#counted.replace(node);
     this.#affinity.assign(pod, node);
     this.#spread.assign(pod, node);
     this.#nominations.withdraw(pod);
-    return { kind: 'assign', pod, nodeName: chosen.node.name };
+    return { kind: 'assign', pod, nodeName: chosen.node.name, considered };
   }
 
   /**
@@ -135,11 +167,11 @@ class Planner {
   }
 
   /** `known` is the pod with its neighbours and spread counts. */
-  #refuse(pod: PodInfo, known: PodInfo, { refusals, exclusion }: Search): Decision {
+  #refuse(pod: PodInfo, known: PodInfo, { refusals, exclusion }: Search, considered: Considered): Decision {
     const count = this.#nodes.length;
     const plugins = new Set(exclusion?.plugins);
     for (const { plugin } of refusals) plugins.add(plugin);
-    const refusal = { kind: 'refuse', pod, plugins } as const;
+    const refusal = { kind: 'refuse', pod, plugins, considered } as const;
     const explain = (preemption: string) => explainRefusals(count, refusals, exclusion, preemption);
     if (count === 0) {
       const nominatedTo = this.#nominations.nodeOf(pod);
@@ -268,20 +300,26 @@ function look(
   else refusals.push(refusal);
 }
 
+interface Choice {
+  readonly chosen: Candidate | undefined;
+  readonly points: readonly PluginScores[];
+}
+
 /** Chooses the node with the highest weighted score, at random among equal ones. */
 function choose(
   pod: PodInfo,
   candidates: readonly Candidate[],
   scores: readonly ScorePlugin[],
   random: Random,
-): Candidate | undefined {
-  if (candidates.length <= 1) return candidates[0];
+): Choice {
+  if (candidates.length <= 1) return { chosen: candidates[0], points: [] };
   const nodes = candidates.map(({ node }) => node);
   const totals = nodes.map(() => 0);
-  for (const { weight, score } of scores) {
-    for (const [i, points] of score(pod, nodes).entries()) totals[i] = (totals[i] ?? 0) + weight * points;
+  const ofPlugins = scores.map(({ name, weight, score }) => ({ plugin: name, weight, points: score(pod, nodes) }));
+  for (const { weight, points } of ofPlugins) {
+    for (const [i, value] of points.entries()) totals[i] = (totals[i] ?? 0) + weight * value;
   }
   const best = Math.max(...totals);
   const equals = candidates.filter((_, i) => (totals[i] ?? 0) >= best - 1e-9);
-  return equals[Math.floor(random() * equals.length)];
+  return { chosen: equals[Math.floor(random() * equals.length)], points: ofPlugins };
 }

@@ -58,6 +58,15 @@ export class SchedulingQueue {
     return count;
   }
 
+  /** How many pods wait, by state. */
+  counts(): Readonly<Record<'active' | 'backoff' | 'unschedulable', number>> {
+    return {
+      active: this.count('active'),
+      backoff: this.count('backoff'),
+      unschedulable: this.count('unschedulable'),
+    };
+  }
+
   /** Adds a pod or a new version of it. A refused pod whose new version may fit is tried again. */
   put(info: PodInfo): void {
     const known = this.#entries.get(info.key);

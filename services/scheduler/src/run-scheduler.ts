@@ -1,10 +1,11 @@
 import { systemUid } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
-import { createFenceHolder, Informers } from '@gantry/controller-runtime';
+import { createFenceHolder, Informers, reportedProcess, reportService } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
 import { type GroupOutcome, leaseMeter, startService } from '@gantry/service';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
+import { DecisionLog } from './decision-log.ts';
 import { reportPreemptionTo, reportTo } from './meters.ts';
 import { SchedulingQueue } from './queue.ts';
 import { createSchedulingLeader } from './scheduling-leader.ts';
@@ -28,6 +29,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   });
   const informers = new Informers({ ...service.parts, client, resources: SCHEDULED_RESOURCES, log: logger });
   const queue = new SchedulingQueue(service.parts);
+  const decisions = new DecisionLog(clock);
   const view = new ClusterView(queue);
   informers.subscribe((event) => view.take(event));
   const leader = createSchedulingLeader({
@@ -43,11 +45,17 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     identity,
     leaseTtlMs,
     onResult: reportTo(metrics),
+    onDecisions: (of) => decisions.add(of),
     onPreemption: reportPreemptionTo(metrics),
   });
+  const process = reportedProcess({ component: COMPONENT, identity, leader, leaseTtlMs, clock });
   return await service.run({
     caches: informers,
-    grpcHealth: { address: GRPC_ADDRESS, toGrpcError: toGrpcFailure },
+    grpc: {
+      address: GRPC_ADDRESS,
+      services: [reportService({ process, queue: () => queue.counts(), decisions: () => decisions.list() })],
+      toGrpcError: toGrpcFailure,
+    },
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
     members: [leader.member(election)],
   });

@@ -23,6 +23,8 @@ export interface SchedulerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onResult?: (result: ScheduleResult, seconds: number) => void;
+  /** Is called with the decisions of each cycle. */
+  readonly onDecisions?: (decisions: readonly Decision[]) => void;
   /** Is called for each attempt to preempt other pods, with the number of victims. */
   readonly onPreemption?: (victims: number) => void;
 }
@@ -61,6 +63,7 @@ export async function runCycle(options: SchedulerOptions, signal: AbortSignal): 
   const doubtful = ready.flatMap((pod) => assignmentInDoubt(view, pod));
   const others = ready.filter((pod) => view.keeper.assumedNode(pod) === undefined);
   const decisions = planAssignments(view.keeper.snapshot(), others, seed);
+  options.onDecisions?.(decisions);
   for (const { kind, pod } of decisions) if (kind === 'postpone') queue.postpone(pod);
   const decided = decisions.filter((decision) => decision.kind === 'assign');
   const assignments = [...doubtful, ...(await bindVolumes(options, decided, signal))];

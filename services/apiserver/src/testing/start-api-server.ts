@@ -54,6 +54,7 @@ export interface TestApiServerOptions {
   readonly unreadyMs?: number;
   readonly pki?: TestPki;
   readonly peers?: ApiServerOptions['peers'];
+  readonly introspection?: ApiServerOptions['introspection'];
   /** The audit policy, and a function that gets the lines of the audit log. By default nothing is logged. */
   readonly audit?: { readonly policy: AuditPolicy; readonly append: (line: string) => void };
 }
@@ -99,6 +100,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     agentLogs: options.agentLogs ?? createAgentLogs(fixedTls(serving), clock),
     usage: options.usage ?? { read: () => Promise.resolve(new Map()) },
     ...(options.peers === undefined ? {} : { peers: options.peers }),
+    ...(options.introspection === undefined ? {} : { introspection: options.introspection }),
     clock,
     random: systemRandom,
     newUid: systemUid,

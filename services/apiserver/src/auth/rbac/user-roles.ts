@@ -3,6 +3,8 @@ import type { RoleTable } from './rules.ts';
 /** The rules of the ClusterRoles for human users, and of those for all users. */
 export const USER_ROLES: RoleTable = {
   'cluster-admin': ['* * *', '* paths:*'],
+  // Ours: what the control plane does. It is bound to nobody.
+  'gantry:view': ['get paths:/gantry/v1,/gantry/v1/*'],
   'system:aggregate-to-admin': [
     'create authorization.k8s.io localsubjectaccessreviews',
     'create,delete,deletecollection,get,list,patch,update,watch rbac.authorization.k8s.io rolebindings,roles',

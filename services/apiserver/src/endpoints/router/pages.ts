@@ -12,7 +12,9 @@ import type { PublishedApis } from '../discovery/published-apis.ts';
 import { type Served, servedGroups } from '../discovery/served-groups.ts';
 import { openApiRoutes } from '../openapi/openapi-routes.ts';
 import type { ResourceIndex } from '../request-info.ts';
+import type { Introspection } from '../../introspection/introspection.ts';
 import { type HealthChecks, healthRoutes } from './health-routes.ts';
+import { introspectionRoutes } from './introspection-routes.ts';
 import { answerUnknown } from './not-served.ts';
 
 /** The version of the Kubernetes API. It is defined only here. */
@@ -51,6 +53,7 @@ interface PageOptions {
   readonly signingKeys: SigningKeySource;
   readonly describe: Describe;
   readonly resourceRegistry: ResourceIndex;
+  readonly introspection: Introspection | undefined;
 }
 
 /** Serves an authorised request for a path that is not a resource. */
@@ -64,6 +67,7 @@ export function createPages({
   signingKeys,
   describe,
   resourceRegistry,
+  introspection,
 }: PageOptions): ServePage {
   const router = Router(PAGE_ROUTING);
   router.all(
@@ -75,6 +79,7 @@ export function createPages({
   router.all('/.well-known/openid-configuration', onlyGet, openIdPage(signingKeys));
   router.all('/openid/v1/jwks', onlyGet, jsonWebKeysPage(signingKeys));
   router.use(healthRoutes(checks));
+  router.use(introspectionRoutes(introspection));
   router.use(discoveryRoutes(published));
   router.use(openApiRoutes(published, { version: openApiVersion(), describe }));
   router.use(page((exchange) => answerUnknown(exchange, resourceRegistry)));

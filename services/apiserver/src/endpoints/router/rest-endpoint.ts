@@ -18,6 +18,7 @@ import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { Turns } from '../../turns.ts';
 import type { Registry } from '../../registry/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
+import type { Introspection } from '../../introspection/introspection.ts';
 import { createBodyReader } from '../../http/read-body.ts';
 import type { FlowController } from '../../flow-control/flow-controller.ts';
 import type { AgentStreams } from '../../agents/agent-streams.ts';
@@ -53,6 +54,8 @@ export interface RestEndpointOptions {
   /** Authenticates long-running requests again at intervals. */
   readonly standing: StandingRequests;
   readonly checks: HealthChecks;
+  /** What the control plane does; absent where that is not shown. */
+  readonly introspection: Introspection | undefined;
   readonly clock: Clock;
   readonly turns: Turns;
   readonly random: Random;
@@ -101,6 +104,7 @@ export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
       checks: options.checks,
       metrics: options.metrics,
       signingKeys,
+      introspection: options.introspection,
     }),
     metrics,
     activities: options.activities,

@@ -1,6 +1,12 @@
 import type { KeyValue, MemberStatus } from '@gantry/etcd';
 import { describe, expect, it } from 'vitest';
-import { type ObservedStore, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
+import {
+  compactionMark,
+  type ObservedStore,
+  planMaintenance,
+  type RoundMark,
+  RoundSchedule,
+} from './maintenance-plan.ts';
 
 const MIB = 1024 * 1024;
 
@@ -18,6 +24,9 @@ const member = (sizeMib: number, inUseMib: number, alarms: readonly string[] = [
   memberId: '1',
   leaderId: '1',
   revision: 500,
+  raftTerm: 2,
+  raftIndex: 900,
+  raftAppliedIndex: 900,
   dbSizeBytes: sizeMib * MIB,
   dbSizeInUseBytes: inUseMib * MIB,
   alarms,
@@ -117,4 +126,25 @@ describe('rounds', () => {
   it('that do not help are repeated less and less often', () => {
     expect(rounds(1500, () => true)).toEqual([30, 60, 120, 240, 480, 780, 1080, 1380]);
   });
+});
+
+it('history is kept for as long as is asked for, and no mark is kept longer than needed', () => {
+  const MINUTE = 60_000;
+  const keep = { keepMs: 15 * MINUTE, toleranceMs: 30_000 };
+  let marks: readonly RoundMark[] = [];
+  const compacted: (number | undefined)[] = [];
+  for (let minute = 0; minute <= 60; minute += 5) {
+    const { revision, kept } = compactionMark(marks, minute * MINUTE, keep);
+    compacted.push(revision);
+    expect(kept.length).toBeLessThanOrEqual(3);
+    marks = [...kept, { revision: minute, atMs: minute * MINUTE - 100 }];
+  }
+  expect(compacted).toEqual([undefined, undefined, undefined, 0, 5, 10, 15, 20, 25, 30, 35, 40, 45]);
+});
+
+it('by default the history of one round is kept, also when a round begins a little early', () => {
+  const keep = { keepMs: 300_000, toleranceMs: 30_000 };
+  const marks = [{ revision: 7, atMs: 1_000_000 }];
+  expect(compactionMark(marks, 1_299_990, keep)).toEqual({ revision: 7, kept: [] });
+  expect(compactionMark(marks, 1_200_000, keep)).toEqual({ revision: undefined, kept: marks });
 });

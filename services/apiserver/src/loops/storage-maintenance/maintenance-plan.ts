@@ -4,7 +4,7 @@ import { COMMIT_ROOT } from '../../storage/keys.ts';
 /** The state that a maintenance round observes. Rounds run every five minutes, and more often while etcd is full (`RoundSchedule`). */
 export interface ObservedStore {
   readonly revision: number;
-  /** The revision of the previous round; undefined in the first round of an owner. */
+  /** The revision up to which history may go; undefined while an owner has not seen one that is old enough. */
   readonly previousRevision: number | undefined;
   /** The status by index of the member; undefined for a member that does not respond. */
   readonly members: readonly (MemberStatus | undefined)[];
@@ -35,6 +35,25 @@ export interface GuardedKey {
  */
 const WORTH_BYTES = 100 * 1024 * 1024;
 const WORTH_SHARE = 0.5;
+
+/** The newest revision of a round, and its time on the monotonic clock. */
+export interface RoundMark {
+  readonly revision: number;
+  readonly atMs: number;
+}
+
+/**
+ * The mark up to which history may go, so that what is younger than `keepMs` stays, and the marks to keep. `toleranceMs` is for rounds that
+ * begin a little early: else the history of one more round would stay.
+ */
+export function compactionMark(
+  marks: readonly RoundMark[],
+  nowMs: number,
+  { keepMs, toleranceMs }: { readonly keepMs: number; readonly toleranceMs: number },
+): { readonly revision: number | undefined; readonly kept: readonly RoundMark[] } {
+  const at = marks.findLastIndex(({ atMs }) => nowMs - atMs >= keepMs - toleranceMs);
+  return { revision: marks[at]?.revision, kept: marks.slice(at + 1) };
+}
 
 /** Decides when the owner of maintenance runs a round. Times are in milliseconds of the monotonic clock. */
 export class RoundSchedule {

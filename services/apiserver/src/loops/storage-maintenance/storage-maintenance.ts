@@ -13,7 +13,15 @@ import {
 import type { Logger } from '@gantry/service';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
 import { keepSnapshots, type SnapshotSchedule } from './scheduled-snapshots.ts';
-import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance, RoundSchedule } from './maintenance-plan.ts';
+import {
+  compactionMark,
+  type GuardedKey,
+  isFull,
+  type MaintenanceAction,
+  planMaintenance,
+  type RoundMark,
+  RoundSchedule,
+} from './maintenance-plan.ts';
 
 /** Dependencies and intervals of the maintenance. */
 export interface MaintenanceOptions {
@@ -25,6 +33,8 @@ export interface MaintenanceOptions {
   readonly process: string;
   /** Time between rounds; five minutes by default. */
   readonly intervalMs?: number;
+  /** For how long history is kept at least, unless etcd is full; as long as between two rounds by default. */
+  readonly historyMs?: number;
   /** Time between checks of the members; 30 seconds by default. Those that every apiserver makes have a jitter of one half. */
   readonly fullCheckMs?: number;
   /** Absent: no snapshots are taken. */
@@ -147,7 +157,8 @@ async function maintain(options: MaintenanceOptions, signal: AbortSignal): Promi
 async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
   const { etcd, clock, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS, onError } = options;
   const stepMs = Math.min(intervalMs, fullCheckMs);
-  let previousRevision: number | undefined;
+  const keep = { keepMs: options.historyMs ?? intervalMs, toleranceMs: stepMs };
+  let marks: readonly RoundMark[] = [];
   const schedule = new RoundSchedule(intervalMs, fullCheckMs, clock.monotonicMs());
   await pause(clock, stepMs, signal);
   const rounds = new ControlLoop({
@@ -156,8 +167,11 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
     onError: (error) => onError?.(errorMessage(error)),
     round: async () => {
       const isFull = isAnyFull(await memberStatuses({ etcd }, signal));
-      if (!schedule.isDue(clock.monotonicMs(), isFull)) return;
-      previousRevision = await runMaintenanceRound(options, previousRevision, signal);
+      const atMs = clock.monotonicMs();
+      if (!schedule.isDue(atMs, isFull)) return;
+      const { revision: horizon, kept } = compactionMark(marks, atMs, keep);
+      const revision = await runMaintenanceRound(options, horizon, signal);
+      marks = [...kept, { revision, atMs }];
     },
   });
   await rounds.run(signal);
@@ -165,7 +179,7 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
 
 /**
  * Runs one round: observe, plan, act. Members that are down are left out. A failed action is reported, and the other actions still run.
- * Returns the revision up to which the next round may compact.
+ * Returns the newest revision.
  */
 export async function runMaintenanceRound(
   options: MaintenanceOptions,
