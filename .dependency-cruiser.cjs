@@ -237,7 +237,10 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(?!node_modules/).*/(dist|dist-tools)/' },
+    // A template is the files of another project, and the program of a package imports what is bundled.
+    exclude: {
+      path: '^(?!node_modules/).*/(dist|dist-tools)/|^packages/(create-gantry-controller/(template|bin)|operator/bin)/',
+    },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {

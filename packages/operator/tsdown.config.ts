@@ -8,7 +8,7 @@ const OURS = /^(@gantry\/|node:|[./\0]|src\/)/;
 
 // What users install: the workspaces that the package is made of are bundled into it, with their types.
 export default defineConfig({
-  entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
+  entry: { index: 'src/index.ts', testing: 'src/testing/index.ts', cli: 'src/cli.ts' },
   outDir: 'bundle',
   format: 'esm',
   target: 'node22',

@@ -63,6 +63,8 @@ export class Informers {
   /** Listeners of a built-in resource by its id. Rebuilt after the set of listeners has changed. */
   readonly #interested = new Map<string, readonly Subscription[]>();
   readonly #waiters = new Waiters();
+  /** What `catchUp` waits for. */
+  readonly #behind = new Set<string>();
   readonly #runs = new Set<Promise<void>>();
   readonly #failed = Promise.withResolvers<never>();
   #running: AbortSignal | undefined;
@@ -118,6 +120,11 @@ export class Informers {
     return [...this.#builtIn.values()]
       .filter(({ informer }) => informer.reached === 0)
       .map(({ resource }) => resource.resource);
+  }
+
+  /** Names of built-in resources that have not been listed yet, and of those that `catchUp` waits for. */
+  lagging(): readonly string[] {
+    return [...new Set([...this.missing(), ...this.#behind])];
   }
 
   /** Monotonic time since which no built-in resource can be followed; undefined while at least one can. */
@@ -214,21 +221,23 @@ export class Informers {
    */
   async catchUp(signal: AbortSignal): Promise<void> {
     await this.when(() => this.synced(), signal);
+    this.#behind.clear();
     await Promise.all([...this.#builtIn.values()].map((followed) => this.#catchUp(followed, signal)));
   }
 
   async #catchUp(followed: FollowedResource, signal: AbortSignal): Promise<void> {
     const { resource, informer, selection } = followed;
+    this.#behind.add(resource.resource);
     const { resourceVersion } = await this.#options.client.list(resource, { ...selection, limit: 1 }, signal);
     const newest = parseVersion(resourceVersion);
     const isReached = () => informer.reached >= newest;
-    if (isReached()) return;
-    const cancel = this.#options.clock.setTimer(CATCH_UP_MS, () => followed.relist());
+    const cancel = isReached() ? () => undefined : this.#options.clock.setTimer(CATCH_UP_MS, () => followed.relist());
     try {
       await this.when(isReached, signal);
     } finally {
       cancel();
     }
+    this.#behind.delete(resource.resource);
   }
 
   #readRevision(signal: AbortSignal): void {

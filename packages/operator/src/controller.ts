@@ -7,6 +7,7 @@ import {
   type ReconcileKey,
   type Result,
 } from '@gantry/controller-runtime';
+import type { Right } from './rights.ts';
 
 /** What a reconcile may use. Reads come from the shared cache, which may be behind; writes go to the API server. */
 export interface ReconcileContext extends Omit<ControllerContext, 'served'> {
@@ -48,6 +49,11 @@ export interface Controller
   readonly eventSource?: string;
   /** No limit when absent. The back-off of failing keys applies in addition. */
   readonly rateLimit?: RateLimit;
+  /**
+   * What `reconcile` does beside reading the cache and writing Events, for `rolesOf`. `simulate` fails for what is missing, if all
+   * controllers of the operator have it.
+   */
+  readonly rights?: readonly Right[];
   readonly reconcile: (key: ReconcileKey, context: ReconcileContext, signal: AbortSignal) => Promise<Result>;
 }
 

@@ -108,6 +108,10 @@ export function declare<T extends KubeObject>(declared: DeclaredController<T>): 
     watches: [watchSelf(declared.for), ...owns.map((resource) => watchOwnedBy(declared.for, resource)), ...watches],
     ...(workers === undefined ? {} : { workers }),
     ...(rateLimit === undefined ? {} : { rateLimit }),
+    rights: [
+      ...owns.map((resource) => ({ resource, verbs: ['create', 'patch', 'delete'] }) as const),
+      { resource: declared.for, subresource: STATUS, verbs: ['patch'] },
+    ],
     begin: () => memory.clear(),
     reconcile: (key, context, signal) => reconcile(declared, memory, key, context, signal),
   };

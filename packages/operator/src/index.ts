@@ -6,6 +6,7 @@
  * - `declared-controller`: `declare` makes a controller of a pure function: observed state in, desired objects and status out
  * - `define-kind`: a custom kind by Zod: type, schema, rules, columns, CustomResourceDefinition
  * - `conditions`, `finalizer`: conditions of a status; clean-up before a deletion
+ * - `rights`: `rolesOf`, the least rights of an operator as manifests
  * - `cluster`: `connect`, from a kubeconfig or the account of a pod
  * - `lease-election`: one acting replica, by a Lease
  * - objects: the types of all built-in kinds, and their resources (`PODS: Resource<Pod>`)
@@ -33,6 +34,7 @@ export {
   withRules,
 } from './define-kind.ts';
 export { type FinalizedObject, withFinalizer } from './finalizer.ts';
+export { type Right, type RolesOptions, rolesOf } from './rights.ts';
 export { KindError } from './structural-schema.ts';
 export {
   LeaseElection,
@@ -41,7 +43,14 @@ export {
   type LeaseTimes,
   LeaseTimesError,
 } from './lease-election.ts';
-export { createOperator, type LeaderElection, type Operator, type OperatorOptions, runOperator } from './operator.ts';
+export {
+  CacheSyncError,
+  createOperator,
+  type LeaderElection,
+  type Operator,
+  type OperatorOptions,
+  runOperator,
+} from './operator.ts';
 export { watchOwnedBy } from './watch-owned-by.ts';
 export {
   type Cache,

@@ -2,7 +2,7 @@ import { untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { CONFIG_MAPS, type ConfigMap, EVENTS, LEASES } from '@gantry/objects';
+import { CONFIG_MAPS, type ConfigMap, EVENTS, LEASES, SECRETS, StatusError } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Controller, createOperator, type Operator, type OperatorOptions, watchSelf } from './index.ts';
@@ -152,6 +152,42 @@ describe('an operator', () => {
     expect(seen).toEqual(['one x 1', 'two x 1']);
   });
 
+  it.each([
+    ['one that acts at once', undefined],
+    ['a leader', {}],
+  ])('ends, as %s, with the names of the caches that are not complete in time', async (_, leaderElection) => {
+    const inner = deaf();
+    const list: typeof inner.list = async (resource, ...rest) => {
+      if (resource.resource === 'secrets') throw new StatusError('Forbidden', 'secrets is forbidden');
+      return await inner.list(resource, ...rest);
+    };
+    const forbidden = createObjectClient({
+      get: (...call) => inner.get(...call),
+      list,
+      watch: (...call) => inner.watch(...call),
+      write: (...call) => inner.write(...call),
+      batch: (...call) => inner.batch(...call),
+    });
+    const cluster = { client: forbidden, namespace: 'a', [Symbol.dispose]: () => undefined };
+    const watches = [watchSelf(CONFIG_MAPS), watchSelf(SECRETS)];
+    const options = leaderElection === undefined ? {} : { leaderElection };
+    const operator = create({
+      cluster,
+      controllers: [controller({ watches })],
+      cacheSyncTimeoutMs: 60_000,
+      ...options,
+    });
+    let state = 'running';
+    const ended = operator.runUntil(stop.signal).catch((error: unknown) => (state = String(error)));
+    await clock.advance(59_000);
+    expect(state).toBe('running');
+    await clock.advance(10_000);
+    await ended;
+    expect(state).toBe('CacheSyncError: caches are not complete after 60 s: secrets');
+    const leases = client.all(LEASES).map(({ spec }) => spec?.holderIdentity);
+    expect(leases).toEqual(leaderElection === undefined ? [] : ['']);
+  });
+
   it('limits the rate of reconciles', async () => {
     const limited = controller({ rateLimit: { perSecond: 1, burst: 2 }, workers: 10 });
     for (const name of ['1', '2', '3', '4', '5']) await client.put(CONFIG_MAPS, configMap(name));
@@ -192,6 +228,7 @@ describe('an operator', () => {
   it('refuses options that cannot be used, and names the field', () => {
     expect(() => create({ name: 'No Name' })).toThrow('name: "No Name": a lowercase RFC 1123 subdomain');
     expect(() => create({ name: 'a'.repeat(129) })).toThrow('must be no more than 128 characters');
+    expect(() => create({ cacheSyncTimeoutMs: 0 })).toThrow('cacheSyncTimeoutMs: must be more than 0');
     expect(() => create({ controllers: [] })).toThrow('controllers: there is none');
     expect(() => create({ controllers: [controller(), controller()] })).toThrow('controllers[c]: two have this name');
     expect(() => create({ controllers: [controller({ watches: [] })] })).toThrow(

@@ -60,6 +60,11 @@ export interface OperatorOptions {
   readonly cluster?: Cluster;
   /** Only needed for more than one replica. No election when absent: this process acts at once. */
   readonly leaderElection?: LeaderElection;
+  /**
+   * How long the caches may take, in milliseconds, to list everything and, after another leader, to catch up with what it wrote. Then the
+   * operator ends with a CacheSyncError, which names the resources: one of them may not exist, or may not be read. 120,000 when absent.
+   */
+  readonly cacheSyncTimeoutMs?: number;
   /** Where to serve `/metrics`, `/healthz`, `/livez` and `/readyz`. Not served when absent. */
   readonly http?: { readonly host?: string; readonly port: number };
   /** Of the lines on standard output, one JSON object each; `info` when absent. */
@@ -89,6 +94,8 @@ export interface Operator {
 
 /** Reconciles at once by one controller, as in the runtime. */
 const DEFAULT_WORKERS = 5;
+/** As in controller-runtime. */
+const DEFAULT_CACHE_SYNC_MS = 120_000;
 /** The API server's limit for the name of a field manager. */
 const MAX_NAME = 128;
 
@@ -129,7 +136,8 @@ export function createOperator(options: OperatorOptions): Operator {
   return new ControllerOperator(options);
 }
 
-function checkOptions({ name, controllers }: OperatorOptions): void {
+function checkOptions({ name, controllers, cacheSyncTimeoutMs = DEFAULT_CACHE_SYNC_MS }: OperatorOptions): void {
+  if (!(cacheSyncTimeoutMs > 0)) throw new OptionsError(`cacheSyncTimeoutMs: must be more than 0`);
   const fault = name.length > MAX_NAME ? `must be no more than ${MAX_NAME} characters` : dns1123Subdomain(name)[0];
   if (fault !== undefined) throw new OptionsError(`name: ${JSON.stringify(name)}: ${fault}`);
   if (controllers.length === 0) throw new OptionsError('controllers: there is none');
@@ -141,6 +149,11 @@ function checkOptions({ name, controllers }: OperatorOptions): void {
     if (controller.watches.length === 0)
       throw new OptionsError(`controllers[${controller.name}].watches: there is none`);
   }
+}
+
+/** Thrown when the caches are not complete in time; the message names the resources. */
+export class CacheSyncError extends Error {
+  override readonly name = 'CacheSyncError';
 }
 
 /** A part of the operator that runs until it is stopped has ended. */
@@ -160,6 +173,8 @@ class ControllerOperator implements Operator {
   readonly #group: ControllerGroup;
   readonly #election: { readonly election: LeaseElection; readonly lease: ObjectKey } | undefined;
   readonly #draining = new AbortController();
+  /** Aborted with what ends the operator. */
+  readonly #failed = new AbortController();
   #working: Promise<void> = Promise.resolve();
 
   constructor(options: OperatorOptions) {
@@ -239,7 +254,7 @@ class ControllerOperator implements Operator {
     const members: GroupMember[] = [
       ...(http === undefined ? [] : [httpEndpoint({ health, metrics: this.#metrics, host, port: http.port })]),
       { name: 'caches', run: (signal) => this.#informers.run(signal) },
-      { name: 'controllers', run: (signal) => this.#lead(signal), drain: () => this.#drain() },
+      { name: 'controllers', run: (signal) => this.#runControllers(signal), drain: () => this.#drain() },
     ];
     try {
       return await runGroup(members, {
@@ -261,6 +276,12 @@ class ControllerOperator implements Operator {
   async #drain(): Promise<void> {
     this.#draining.abort();
     await Promise.allSettled([this.#working]);
+  }
+
+  async #runControllers(signal: AbortSignal): Promise<void> {
+    using stop = anySignal(signal, this.#failed.signal);
+    await this.#lead(stop);
+    this.#failed.signal.throwIfAborted();
   }
 
   async #lead(signal: AbortSignal): Promise<void> {
@@ -296,11 +317,24 @@ class ControllerOperator implements Operator {
   async #work(follows: 'another' | 'nobody', signal: AbortSignal): Promise<void> {
     using stop = anySignal(signal, this.#draining.signal);
     try {
-      await this.#informers.when(() => this.#informers.synced(), stop);
-      if (follows === 'another') await this.#informers.catchUp(stop);
+      await this.#synchronise(follows, stop);
       await this.#group.run(stop, signal);
     } catch (error) {
       if (!stop.aborted) throw error;
+    }
+  }
+
+  async #synchronise(follows: 'another' | 'nobody', signal: AbortSignal): Promise<void> {
+    const { cacheSyncTimeoutMs = DEFAULT_CACHE_SYNC_MS } = this.#options;
+    const cancel = this.#clock.setTimer(cacheSyncTimeoutMs, () => {
+      const names = this.#informers.lagging().join(', ');
+      this.#failed.abort(new CacheSyncError(`caches are not complete after ${cacheSyncTimeoutMs / 1000} s: ${names}`));
+    });
+    try {
+      await this.#informers.when(() => this.#informers.synced(), signal);
+      if (follows === 'another') await this.#informers.catchUp(signal);
+    } finally {
+      cancel();
     }
   }
 }

@@ -13,7 +13,15 @@ const MASKED: ReadonlySet<string> = new Set([
   'creationTimestamp',
   'lastTransitionTime',
   'lastUpdateTime',
+  // Labels of Jobs and their pods.
+  'controller-uid',
+  'batch.kubernetes.io/controller-uid',
 ]);
+/** Fields of Services whose values the server chooses, unless there is to be none. */
+const CHOSEN: ReadonlySet<string> = new Set(['clusterIP', 'clusterIPs']);
+
+/** Uids, such as in arguments of containers, and the name of the volume with the token of a pod. */
+const RANDOM = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=^kube-api-access-)[a-z0-9]{5}$/g;
 
 /**
  * One line for each object, without uids, versions and times, so that the ends of two histories can be compared. Of a generated name, only the
@@ -35,8 +43,11 @@ export function endState(
 
 function masked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(masked);
+  if (typeof value === 'string') return value.replace(RANDOM, '*');
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([key]) => !MASKED.has(key));
+  const entries = Object.entries(value).filter(
+    ([key, item]) => !MASKED.has(key) && (!CHOSEN.has(key) || String(item) === 'None'),
+  );
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, masked(item)]));
 }
 

@@ -11,6 +11,7 @@ import {
 import { type KubeObject, NAMESPACES, type Resource } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { createOperator, type OperatorOptions } from '../index.ts';
+import { merged } from '../rights.ts';
 import { endState } from './end-state.ts';
 import { World } from './world.ts';
 
@@ -37,6 +38,8 @@ export interface HistoryOptions {
   readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches'>;
   readonly faults: (Faults & CrashFaults) | undefined;
   readonly invariant: ((objects: ObjectsReader) => string | undefined) | undefined;
+  /** At rest when nothing has changed for this time. */
+  readonly quietMs: number;
 }
 
 /** How a history went. */
@@ -46,8 +49,6 @@ export interface Played {
   readonly history: readonly string[];
 }
 
-/** At rest when nothing has changed for this time, which is longer than the back-off of a failing key. */
-const QUIET_MS = 120_000;
 /** A history that has not come to rest after this time has failed. */
 const LONGEST_MS = 3_600_000;
 /** The most steps of the clock between two steps of the users, and before a crashed process starts again. */
@@ -114,25 +115,28 @@ export class History {
     }
     const { clock } = this.#options.server;
     const [writes, restMs] = [this.#writes, clock.now()];
-    while (clock.now() < restMs + QUIET_MS) await this.#step();
+    while (clock.now() < restMs + this.#options.quietMs) await this.#step();
     if (this.#writes > writes) this.#reasons.push(`the operator wrote ${this.#writes - writes} times at rest`);
   }
 
   async #follow(): Promise<void> {
     for await (const changes of this.#options.server.changes(1, this.#stop.signal)) {
-      for (const change of changes) this.#note(change);
+      for (const change of changes) this.#take(change);
     }
   }
 
-  #note(change: StoredChange): void {
+  #note(wrong: string | undefined): void {
+    if (wrong !== undefined && !this.#reasons.includes(wrong)) this.#reasons.push(wrong);
+  }
+
+  #take(change: StoredChange): void {
     const { resource, name, object } = change;
     this.#world.take(change, this.#stop.signal);
     if (resource.resource === 'events' || resource.resource === 'leases') return;
     if (resource.resource !== NAMESPACES.resource)
       this.#line(`${resource.resource} ${name}${object === undefined ? ' is gone' : ''}`);
     this.#changedMs = this.#options.server.clock.now();
-    const wrong = this.#findWrong();
-    if (wrong !== undefined && !this.#reasons.includes(wrong)) this.#reasons.push(wrong);
+    this.#note(this.#findWrong());
   }
 
   #findWrong(): string | undefined {
@@ -154,6 +158,7 @@ export class History {
     const { clock } = server;
     const dice = createDice(seed, `process ${this.#processes}`);
     const own = operator();
+    const isAllowed = allowedBy(own.controllers);
     const process = new AbortController();
     this.#process = process;
     const client = createDisturbedClient({
@@ -163,7 +168,10 @@ export class History {
       dice,
       faults: () => this.#faults,
       onRequest: () => undefined,
-      onWrite: (write, moment) => this.#onWrite(process, write, moment, dice),
+      onWrite: (write, moment) => {
+        if (moment === 'before') this.#note(isAllowed(write));
+        this.#onWrite(process, write, moment, dice);
+      },
       crashed: process.signal,
     });
     const cluster = { client, namespace: 'default', [Symbol.dispose]: () => undefined };
@@ -208,7 +216,7 @@ export class History {
   async #untilAtRest(): Promise<void> {
     const { clock } = this.#options.server;
     const begin = clock.now();
-    while (clock.now() < Math.max(begin, this.#changedMs) + QUIET_MS) {
+    while (clock.now() < Math.max(begin, this.#changedMs) + this.#options.quietMs) {
       if (clock.now() > begin + LONGEST_MS) throw new CrashError('the operator still writes after an hour');
       await this.#step();
     }
@@ -217,6 +225,24 @@ export class History {
   #end(): readonly string[] {
     return endState(this.#world.everything());
   }
+}
+
+/** What is wrong with a write: that no controller declares the right to it. Nothing, unless all controllers declare their rights. */
+function allowedBy(controllers: OperatorOptions['controllers']): (write: ObjectWrite) => string | undefined {
+  if (controllers.some(({ rights }) => rights === undefined)) return () => undefined;
+  const rules = merged(controllers.flatMap(({ rights = [] }) => rights));
+  return (write) => {
+    const { verb, resource } = write;
+    const subresource = 'subresource' in write ? write.subresource : undefined;
+    const title = subresource === undefined ? resource.resource : `${resource.resource}/${subresource}`;
+    const isAllowed = rules.some(
+      ({ apiGroups, resources, verbs }) =>
+        apiGroups.includes(resource.group) && resources.includes(title) && verbs.includes(verb),
+    );
+    return isAllowed || title === 'events'
+      ? undefined
+      : `no controller declares in \`rights\` that it may ${verb} ${title}`;
+  };
 }
 
 /** Why a simulated process or history ended. */

@@ -21,6 +21,11 @@ export interface SimulateOptions {
   readonly faults?: 'none' | Partial<Faults & CrashFaults>;
   /** How many histories, or their seeds; 100 when absent. */
   readonly seeds?: number | readonly number[];
+  /**
+   * A history is at rest when nothing has changed for this many milliseconds: more than the longest time for which the operator waits. 120,000
+   * when absent, which is longer than the back-off of a failing key.
+   */
+  readonly quietMs?: number;
   /** Called after each change of the store with its objects. Returns what is wrong, or undefined; an error counts as its message. */
   readonly invariant?: (objects: ObjectsReader) => string | undefined;
 }
@@ -28,6 +33,8 @@ export interface SimulateOptions {
 /** A history that went wrong. */
 export interface FailedHistory {
   readonly seed: number;
+  /** The faults without which it does not go wrong; all that were given when it has not been shortened. */
+  readonly faults: Partial<Faults & CrashFaults>;
   readonly reasons: readonly string[];
   /** The changes of the store and the crashes, in order, with the simulated seconds. */
   readonly history: readonly string[];
@@ -37,7 +44,9 @@ export interface FailedHistory {
 export interface SimulationReport {
   readonly histories: number;
   readonly failures: readonly FailedHistory[];
-  /** The shortest history that went wrong, as text; '' when none did. */
+  /**
+   * The shortest history that went wrong, as text; '' when none did. It has been repeated with fewer faults as long as it went wrong.
+   */
   readonly text: string;
 }
 
@@ -72,22 +81,63 @@ export const DEFAULT_FAULTS: Faults & CrashFaults = {
  * ```
  */
 export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
-  const { seeds = 100, faults = {} } = options;
+  const { seeds = 100 } = options;
   const all = typeof seeds === 'number' ? Array.from({ length: seeds }, (_, i) => i + 1) : seeds;
-  const expected = await play(options, 0, undefined);
-  const failures: FailedHistory[] = expected.reasons.length === 0 ? [] : [{ ...expected, seed: 0 }];
+  const given = options.faults === 'none' ? {} : { ...DEFAULT_FAULTS, ...options.faults };
+  const expected = await play(options, 0, {});
+  const failures: FailedHistory[] = expected.reasons.length === 0 ? [] : [{ ...expected, seed: 0, faults: {} }];
   if (failures.length === 0) {
     for (const seed of all) {
-      const played = await play(options, seed, faults === 'none' ? undefined : { ...DEFAULT_FAULTS, ...faults });
-      const reasons = [...played.reasons, ...differences(expected.end, played.end)];
-      if (reasons.length > 0) failures.push({ seed, reasons, history: played.history });
+      const failed = await playAgainst(options, expected.end, seed, given);
+      if (failed !== undefined) failures.push(failed);
     }
   }
-  const shortest = failures.toSorted((a, b) => a.history.length - b.history.length)[0];
-  return { histories: all.length, failures, text: shortest === undefined ? '' : textOf(shortest) };
+  const [first] = failures.toSorted(byLength);
+  const text = first === undefined ? '' : textOf(await shortened(options, expected.end, first));
+  return { histories: all.length, failures, text };
 }
 
-async function play(options: SimulateOptions, seed: number, faults: (Faults & CrashFaults) | undefined) {
+async function playAgainst(
+  options: SimulateOptions,
+  expected: readonly string[],
+  seed: number,
+  faults: Partial<Faults & CrashFaults>,
+): Promise<FailedHistory | undefined> {
+  const { reasons, end, history } = await play(options, seed, faults);
+  const all = [...reasons, ...differences(expected, end)];
+  return all.length === 0 ? undefined : { seed, faults, reasons: all, history };
+}
+
+/** Leaves out one kind of fault after the other, if the same seed still goes wrong without it, and in no more steps. */
+async function shortened(
+  options: SimulateOptions,
+  expected: readonly string[],
+  failed: FailedHistory,
+): Promise<FailedHistory> {
+  let shortest = failed;
+  for (const fault of FAULTS) {
+    if (!(fault in shortest.faults)) continue;
+    const { [fault]: _, ...fewer } = shortest.faults;
+    const again = await playAgainst(options, expected, failed.seed, fewer);
+    if (again !== undefined && again.history.length <= shortest.history.length) shortest = again;
+  }
+  return shortest;
+}
+
+/** Those that are made with a probability. */
+const FAULTS = Object.keys(DEFAULT_FAULTS).filter((fault) => fault !== 'lateMs') as (keyof typeof DEFAULT_FAULTS)[];
+const NO_FAULTS = {
+  ...Object.fromEntries(FAULTS.map((fault) => [fault, 0])),
+  lateMs: DEFAULT_FAULTS.lateMs,
+} as Faults & CrashFaults;
+const DEFAULT_QUIET_MS = 120_000;
+
+function byLength(a: FailedHistory, b: FailedHistory): number {
+  return a.history.length - b.history.length;
+}
+
+async function play(options: SimulateOptions, seed: number, given: Partial<Faults & CrashFaults>) {
+  const faults = Object.keys(given).length === 0 ? undefined : { ...NO_FAULTS, ...given };
   const kinds = options.kinds ?? [];
   const resources = [...Object.values(builtIn), ...kinds];
   const server = await startInProcessServer(
@@ -103,8 +153,8 @@ async function play(options: SimulateOptions, seed: number, faults: (Faults & Cr
     ),
     ...(options.steps ?? []),
   ];
-  const { operator, invariant } = options;
-  const setup: HistoryOptions = { server, seed, resources, steps, operator, faults, invariant };
+  const { operator, invariant, quietMs = DEFAULT_QUIET_MS } = options;
+  const setup: HistoryOptions = { server, seed, resources, steps, operator, faults, invariant, quietMs };
   const history = new History(setup);
   try {
     return await history.play();
@@ -127,9 +177,10 @@ function resourceOf({ apiVersion, kind }: KubeObject, resources: readonly Resour
   return found;
 }
 
-function textOf({ seed, reasons, history }: FailedHistory): string {
+function textOf({ seed, faults, reasons, history }: FailedHistory): string {
+  const named = FAULTS.filter((fault) => (faults[fault] ?? 0) > 0);
   return [
-    `seed ${seed}:`,
+    `seed ${seed}${named.length === 0 ? '' : `, with ${named.join(', ')}`}:`,
     ...reasons.map((reason) => `  ${reason}`),
     'history:',
     ...history.map((line) => `  ${line}`),
