@@ -1,17 +1,20 @@
 import { spawn } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CONFIG_MAPS, EVENTS, LEASES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeAccountKubeconfig } from '../harness/account-kubeconfig.ts';
 import { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
-import { runProgram } from '../harness/process.ts';
+import { freePort } from '../harness/free-port.ts';
+import { runProgram, startProgram } from '../harness/process.ts';
 
 const cluster = new Cluster();
 const SOON_MS = 60_000;
 let project: string;
+/** The package as `npm pack` makes it. */
+let packed: string;
 
 async function run(program: string, args: readonly string[], cwd: string): Promise<string> {
   const { code, stdout, stderr } = await runProgram(program, args, { cwd });
@@ -25,11 +28,12 @@ beforeAll(async () => {
   const workspace = join(cluster.root, 'packages/operator');
   // npm runs no scripts of packages here, so that of packing is run by itself.
   await run('npm', ['run', '-s', 'bundle'], workspace);
-  const [packed] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', project], workspace)) as [
+  const [{ filename }] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', project], workspace)) as [
     { readonly filename: string },
   ];
+  packed = join(project, filename);
   await writeFile(join(project, 'package.json'), '{"private":true,"type":"module"}');
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`], project);
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${filename}`], project);
   await copyFile(join(cluster.root, 'integration-tests/src/clients/operator.ts'), join(project, 'main.ts'));
 });
 afterAll(() => rm(project, { recursive: true }));
@@ -65,6 +69,16 @@ test('the package has the types of what it exports, and no workspace of ours', a
   expect(Object.keys(dependencies).sort()).toEqual(['@kubernetes/client-node', 'pino', 'prom-client', 'zod']);
 });
 
+test('the types of a definition are right', async () => {
+  const definition = join(cluster.root, 'examples/etcd-operator/deploy/definition.json');
+  const types = await run('npx', ['--no-install', 'gantry-operator', 'types', definition], project);
+  const use = `const size = (cluster: EtcdCluster): number => cluster.spec?.size ?? ETCD_CLUSTERS.version.length;\n`;
+  await writeFile(join(project, 'types.ts'), `${types}${use}void size;\n`);
+  const compiler = join(cluster.root, 'node_modules/typescript/bin/tsc');
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
+  await run(process.execPath, [compiler, ...options, '--types', 'node', 'types.ts'], project);
+});
+
 test('a simulation runs in an empty project', async () => {
   await writeFile(
     join(project, 'simulation.ts'),
@@ -81,14 +95,6 @@ process.stdout.write(JSON.stringify([report.histories, report.text]));
   );
   expect(await run(process.execPath, ['simulation.ts'], project)).toBe('[3,""]');
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 test('an operator in an empty project works, reports and stops in order', async () => {
   await using namespace = await cluster.namespace();
@@ -147,5 +153,57 @@ test('an operator in an empty project works, reports and stops in order', async 
   } finally {
     child.kill('SIGKILL');
     await ended;
+  }
+});
+
+test('a generated project has right types, tests and simulates, and works with the rights that it derives', async () => {
+  const name = 'backup-operator';
+  const create = join(cluster.root, 'packages/create-gantry-controller/bin/create-gantry-controller.js');
+  await run(process.execPath, [create, name, '--group', 'generated.example.com', '--operator', packed], project);
+  const folder = join(project, name);
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder);
+  await run('npm', ['run', 'check'], folder);
+  expect(await run('npm', ['test'], folder)).toMatch(/Tests .*2 passed/);
+
+  const manifests = async (...kinds: readonly string[]) =>
+    await run(process.execPath, ['src/manifests.ts', ...kinds], folder);
+  const all = JSON.parse(await manifests()) as { readonly items: readonly { readonly kind: string }[] };
+  const input = await manifests(...all.items.map(({ kind }) => kind).filter((kind) => kind !== 'Deployment'));
+  await cluster.mustKubectl(['apply', '-f', '-'], { input });
+  try {
+    await cluster.mustKubectl(['apply', '--dry-run=server', '-f', '-'], { input: await manifests('Deployment') });
+    const definition = 'crd/backups.generated.example.com';
+    await cluster.mustKubectl(['wait', '--for=condition=Established', definition]);
+    const file = join(folder, 'kubeconfig');
+    await writeAccountKubeconfig(cluster, { namespace: name, name }, file);
+    const env = { KUBECONFIG: file, PORT: String(await freePort()) };
+    await using program = startProgram(process.execPath, [join(folder, 'src/main.ts')], env);
+    await using namespace = await cluster.namespace();
+    const object = {
+      apiVersion: 'generated.example.com/v1alpha1',
+      kind: 'Backup',
+      metadata: { name: 'hello', namespace: namespace.name },
+      spec: { message: 'Hello', copies: 2 },
+    };
+    await cluster.mustKubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
+    const ready = ['wait', '--for=condition=Ready', 'backup/hello', '-n', namespace.name, '--timeout=60s'];
+    await cluster.mustKubectl(ready);
+    expect((await cluster.get(CONFIG_MAPS, namespace.name, 'hello-1')).data).toEqual({ message: 'Hello' });
+    await cluster.mustKubectl([
+      'patch',
+      'backup/hello',
+      '-n',
+      namespace.name,
+      '--type=merge',
+      '-p',
+      '{"spec":{"copies":1}}',
+    ]);
+    await eventually('the second copy is gone', SOON_MS, async () =>
+      (await cluster.list(CONFIG_MAPS, namespace.name)).every(({ metadata }) => metadata.name !== 'hello-1'),
+    );
+    const lines = program.output().trim().split('\n');
+    expect(lines.filter((line) => (JSON.parse(line) as { readonly level: string }).level !== 'info')).toEqual([]);
+  } finally {
+    await cluster.kubectl(['delete', '-f', '-', '--ignore-not-found', '--wait=false'], { input });
   }
 });
