@@ -5,6 +5,7 @@ import { NODES, SERVICES, type ServicePort } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
+import { freePort } from './harness/free-port.ts';
 import { ServicePods } from './harness/service-pods.ts';
 
 /** What load balancers are on Docker Desktop: here the setting asks for it. */
@@ -45,13 +46,6 @@ async function listen(): Promise<{ readonly server: Server; readonly port: numbe
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { server, port: (server.address() as AddressInfo).port };
-}
-
-async function freePort(): Promise<number> {
-  const { server, port } = await listen();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function hostAsks(port: number): Promise<string> {

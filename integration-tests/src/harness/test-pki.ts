@@ -15,7 +15,7 @@ export interface ServerIdentity {
   readonly key: string;
 }
 
-/** A certificate for this machine's addresses, of an authority that is made for it. */
+/** A certificate for this machine's addresses, as a server and as a client, of an authority that is made for it. */
 export async function issueServerIdentity(names: readonly string[] = []): Promise<ServerIdentity> {
   const [authorityKeys, keys] = [await generate(), await generate()];
   const validity = { notBefore: new Date(Date.now() - HOUR_MS), notAfter: new Date(Date.now() + 24 * HOUR_MS) };
@@ -36,7 +36,7 @@ export async function issueServerIdentity(names: readonly string[] = []): Promis
     publicKey: keys.publicKey,
     signingKey: authorityKeys.privateKey,
     extensions: [
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
       new x509.SubjectAlternativeNameExtension([
         ...['localhost', ...names].map((value) => ({ type: 'dns' as const, value })),
         ...addresses().map((value) => ({ type: 'ip' as const, value })),

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CONFIG_MAPS, type Deployment, DEPLOYMENTS, SERVICES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseAllDocuments, parse, stringify } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
+import { writeAccountKubeconfig } from '../harness/account-kubeconfig.ts';
 import { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
+import { freePort } from '../harness/free-port.ts';
 import { echoDeployment, IngressClient } from '../harness/ingress-client.ts';
 import { type Running, startProgram } from '../harness/process.ts';
 
@@ -17,14 +19,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gantry-examples-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Manifest {
   readonly kind: string;
@@ -44,18 +38,8 @@ async function startExample(name: string): Promise<Running> {
     .map((one) => stringify(one))
     .join('---\n');
   await cluster.mustKubectl(['apply', '-f', '-'], { input });
-  const token = (await cluster.mustKubectl(['create', 'token', name, '-n', name])).trim();
-  const administrator = parse(await readFile(cluster.kubeconfig, 'utf8')) as {
-    readonly clusters: readonly { readonly name: string }[];
-  };
-  const kubeconfig = {
-    ...administrator,
-    users: [{ name, user: { token } }],
-    contexts: [{ name, context: { cluster: administrator.clusters[0]?.name, user: name, namespace: name } }],
-    'current-context': name,
-  };
   const [file, config] = [join(folder, `${name}.kubeconfig`), join(folder, `${name}.yml`)];
-  await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
+  await writeAccountKubeconfig(cluster, { namespace: name, name }, file);
   await writeFile(config, manifests.find(({ kind }) => kind === 'ConfigMap')?.data?.['config.yml'] ?? '');
   const port = await freePort();
   const program = startProgram(process.execPath, ['--conditions=gantry-source', join(at, 'src/main.ts')], {
