@@ -1,4 +1,5 @@
-import { defineConfig } from 'vitest/config';
+import { stripTypeScriptTypes } from 'node:module';
+import { defineConfig, type Plugin } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest. They start first, so that no worker is left with one of them while the others have ended. */
@@ -18,8 +19,20 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** A page of the course is a test file: the code that it shows is what runs. */
+const COURSE: Plugin = {
+  name: 'course',
+  enforce: 'pre',
+  transform: (text, id) => {
+    if (!/\/docs\/course\/[^/]+\.md$/.test(id)) return undefined;
+    const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+    return { code: stripTypeScriptTypes(blocks.join('\n')), map: null };
+  },
+};
+
 // Unit tests: beside the code, no daemon, no network. What touches etcd or Docker is in integration-tests.
 export default defineConfig({
+  plugins: [COURSE],
   ssr: { resolve: { conditions: ['gantry-source'], externalConditions: ['gantry-source'] } },
   resolve: { conditions: ['gantry-source'] },
   test: {
@@ -27,6 +40,7 @@ export default defineConfig({
       '{proto,packages/*,services/*,deploy,examples/*,integration-tests,bench}/src/**/*.test.ts',
       'services/console/web/src/**/*.test.ts',
       'deploy/tools/**/*.test.ts',
+      'docs/course/[0-9]*.md',
     ],
     exclude: ['**/*.integration.test.ts', '**/*.growth.test.ts', '**/node_modules/**', '**/dist/**'],
     pool: 'threads',
