@@ -3,6 +3,7 @@ import { NODES, POD_DISRUPTION_BUDGETS, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster, isReady } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
+import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
@@ -95,6 +96,18 @@ test('a pod of high priority takes the place of the least important pods that no
     await untilDescribed('free', `Preempted by pod ${metadata.uid} on node ${nodeName}`);
     for (const one of ['safe', 'safe-too']) expect((await pod(one)).metadata.deletionTimestamp).toBeUndefined();
     expect((await pod('waits')).spec?.nodeName).toBeUndefined();
+    const options = { env: { GANTRY_HOME: cluster.home } };
+    const explain = (...args: readonly string[]) =>
+      runProgram(`${cluster.root}/deploy/bin/explain-scheduling`, args, options);
+    const waits = await explain('waits', '-n', name);
+    expect(waits.stdout, waits.stderr).toMatch(
+      new RegExp(`^${name}/waits at .*: not assigned\\. 0/\\d+ nodes are available`),
+    );
+    expect(waits.stdout).toMatch(new RegExp(`^${nodeName} +NodeResourcesFit: Insufficient ${SEAT}$`, 'm'));
+    expect(await explain('nobody', '-n', name)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`there is no decision for ${name}/nobody`),
+    });
 
     // Now only pods with a budget are of lower priority: there is no other way, and one of them is enough.
     await apply(podOf('second', high));
