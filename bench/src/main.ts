@@ -10,7 +10,7 @@
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- --dev [--nodes 1000] hollow
 //     one process that plays so many nodes with ten pods each: time, memory, cost at rest
-//   npm run bench -- footprint pods failover
+//   npm run bench -- footprint pods
 //     other measures of a running cluster
 //   npm run bench -- [--trials 10] lost-node
 //     kills an agent so many times: until its pods' successors are Ready
@@ -28,7 +28,6 @@ import { parseArgs } from 'node:util';
 import { type MeasuredCluster, openCluster } from './cluster.ts';
 import { measureControllers } from './controllers.ts';
 import { measureDns } from './dns.ts';
-import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measureHollow } from './hollow.ts';
 import { measureLoad } from './load.ts';
@@ -44,7 +43,6 @@ import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
 const OTHERS = {
   footprint: measureFootprint,
-  failover: measureFailover,
   steady: (cluster: MeasuredCluster) => measureSteady(cluster, Number(values.minutes)),
 };
 /** These say what they have measured as they go: they take minutes, and an interrupted one keeps its results. */

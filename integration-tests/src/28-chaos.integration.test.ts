@@ -55,7 +55,10 @@ test('a campaign heals what a killed one left, ends without a violation, and lea
   const pause = fault(1, 'pause', 'scheduler/leader', { durationMs: 600_000 });
   const cut = fault(2, 'cut', 'agent/1', { peer: 'apiserver', durationMs: 600_000 });
   const plan = planFile('killed.json', [pause, cut]);
-  const killed = spawn(program, ['--plan', plan, '--workload', 'counters'], { env, stdio: 'ignore' });
+  const killed = spawn(program, ['--plan', plan, '--workload', 'counters', '--undisturbed', 'none'], {
+    env,
+    stdio: 'ignore',
+  });
   const isPaused = async () => (await cluster.containers('scheduler')).some(({ state }) => state === 'paused');
   const [agent] = await cluster.containers('agent');
   const isCut = async () => (await tablesOf(agent?.id ?? '')).includes('gantry_chaos_f2');
@@ -64,7 +67,17 @@ test('a campaign heals what a killed one left, ends without a violation, and lea
   await once(killed, 'close');
   expect(await isPaused()).toBe(true);
 
-  const args = ['--plan', planFile('campaign.json', CAMPAIGN), '--seed', '7', '--calm', '5s', '--json'];
+  const args = [
+    '--plan',
+    planFile('campaign.json', CAMPAIGN),
+    '--seed',
+    '7',
+    '--calm',
+    '5s',
+    '--undisturbed',
+    'none',
+    '--json',
+  ];
   const { code, stdout, stderr } = await runProgram(program, args, { env, timeoutMs: 600_000 });
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(stderr).toContain('an earlier campaign was healed');
@@ -100,3 +113,18 @@ async function expectArtefacts(run: string): Promise<void> {
     expect(lines, name).toBeGreaterThan(0);
   }
 }
+
+test('a trial of the failover table is made, kept and shown', { timeout: 300_000 }, async () => {
+  const file = join(folder, 'trials.jsonl');
+  const args = ['failover', '--trials', '1', '--only', 'scheduler: SIGKILL', '--file', file];
+  const { code, stdout, stderr } = await runProgram(program, args, { env, timeoutMs: 240_000 });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(stdout).toMatch(/^\| scheduler \| SIGKILL \| a new pod is bound \| 1 \| \d+\.\d\d s \|/m);
+  const again = await runProgram(program, ['failover', '--table', '--file', file], { env, timeoutMs: 60_000 });
+  expect(again.stdout).toBe(stdout);
+});
+
+test('each broken build takes a protection out of the services as they are', { timeout: 300_000 }, async () => {
+  const result = await runProgram(program, ['broken', '--verify'], { env, timeoutMs: 240_000 });
+  expect(result).toMatchObject({ code: 0 });
+});

@@ -1,13 +1,11 @@
-import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
-import { NAMESPACES, SERVICE_ACCOUNTS, type Namespace } from '@gantry/objects';
+import { type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import type { EtcdEvent, Run, Verdict } from '@gantry/chaos-checker';
 import type { ChaosCluster } from './chaos-cluster.ts';
-import { CHAOS_LABEL } from './engine.ts';
 import type { PlannedFault } from './fault.ts';
 import { type Election, electionOf } from './elections.ts';
 import type { Journal } from './journal.ts';
 import type { CampaignOptions } from './options.ts';
-import { removeNamespace } from './leftovers.ts';
+import { removeNamespace, removePodImage } from './leftovers.ts';
 import { formatPlan } from './plan-file.ts';
 import { planCampaign } from './plan.ts';
 import { recordEngine } from './recording/record-engine.ts';
@@ -16,9 +14,9 @@ import { recordMetrics } from './recording/record-metrics.ts';
 import { RunFolder } from './recording/run-folder.ts';
 import { type FaultEvents, type FaultResult, runFaults } from './run-faults.ts';
 import { undoAll } from './undo.ts';
+import { recordUndisturbed } from './undisturbed.ts';
+import { finishAll, makeNamespace, startWorkloads, type WorkloadParts } from './workloads/run-workloads.ts';
 import { Tally } from './workloads/tally.ts';
-import { untilRight } from './workloads/until-right.ts';
-import type { RunningWorkload } from './workloads/workload.ts';
 
 /** Called while a campaign runs. */
 export interface CampaignEvents extends FaultEvents {
@@ -40,6 +38,7 @@ export interface CampaignResult {
   readonly acknowledged: number;
   readonly unknown: number;
   readonly longestGapMs: number;
+  readonly services: Tally['services'];
   readonly violations: readonly string[];
   readonly ended: 'by itself' | 'by the user';
 }
@@ -54,7 +53,6 @@ export function saysNothing({ faults, ended, outcome }: Pick<CheckedResult, 'fau
   return faults === 0 || ended === 'by the user' || outcome === 'unusable';
 }
 
-const NAMESPACE_MS = 60_000;
 /** Load without faults before and after them. */
 const CALM_MS = 3_000;
 
@@ -81,12 +79,14 @@ export async function runCampaign(
   events.onPlan(plan, folder.path);
   journal.begin(namespace);
   try {
+    if (options.undisturbedMs > 0) await recordUndisturbed({ ...tools, say: events.onPhase }, options, folder, stop);
     return await new Campaign(tools, options, { plan, folder }).run(stop);
   } finally {
     events.onPhase('healing');
     await undoAll(cluster, journal.steps);
     journal.end();
     await removeObjects(tools);
+    await removePodImage(cluster.engine);
   }
 }
 
@@ -128,12 +128,13 @@ class Campaign {
     const stopLoad = new AbortController();
     try {
       await makeNamespace(cluster, this.#tools.namespace);
-      const workloads = await this.#startWorkloads(stopLoad.signal);
+      const workloads = await startWorkloads(this.#parts(), this.#options, stopLoad.signal);
       events.onWorking(this.#tally);
       await pause(clock, CALM_MS, stop);
       const result = await this.#makeFaults(stop);
       await pause(clock, CALM_MS, stop);
       stopLoad.abort();
+      this.#tally.end();
       events.onPhase('the workloads finish');
       const wrong = await finishAll(workloads);
       // From here on, neither faults nor workloads change anything.
@@ -165,15 +166,8 @@ class Campaign {
     for (const election of events.flatMap(electionOf)) this.#tools.events.onElection(election);
   };
 
-  async #startWorkloads(stop: AbortSignal): Promise<readonly RunningWorkload[]> {
-    const { cluster, clock, namespace } = this.#tools;
-    const running: RunningWorkload[] = [];
-    for (const [index, workload] of this.#options.workloads.entries()) {
-      const context = { connect: cluster.connect, namespace, folder: this.#folder, tally: this.#tally, clock };
-      // Each workload has a sequence of its own: which requests it makes does not depend on the others.
-      running.push(await workload.start({ ...context, random: seededRandom(this.#options.seed + index + 1) }, stop));
-    }
-    return running;
+  #parts(): WorkloadParts {
+    return { ...this.#tools, folder: this.#folder, tally: this.#tally };
   }
 
   #makeFaults(stop: AbortSignal): Promise<FaultResult> {
@@ -204,7 +198,7 @@ class Campaign {
   }
 
   #result(result: FaultResult, wrong: readonly string[], stop: AbortSignal): CampaignResult {
-    const { acknowledged, unknown, longestGapMs } = this.#tally;
+    const { acknowledged, unknown, longestGapMs, services } = this.#tally;
     return {
       plan: this.#plan.slice(0, result.reached),
       seed: this.#options.seed,
@@ -214,32 +208,15 @@ class Campaign {
       acknowledged,
       unknown,
       longestGapMs,
+      services,
       violations: [...result.violations, ...wrong],
       ended: stop.aborted ? 'by the user' : 'by itself',
     };
   }
 }
 
-async function finishAll(workloads: readonly RunningWorkload[]): Promise<readonly string[]> {
-  const wrong: string[] = [];
-  // Watchers start first and finish last: they see what the others still do.
-  for (const workload of workloads.toReversed()) append(wrong, await workload.finish());
-  return wrong;
-}
-
 async function readIncarnation({ engine }: ChaosCluster): Promise<string> {
   return (await engine.options.etcd.ctl(['get', '/gantry/incarnation', '--print-value-only'])).trim();
-}
-
-async function makeNamespace({ engine, connect }: ChaosCluster, name: string): Promise<void> {
-  using api = connect();
-  const metadata = { name, labels: { [CHAOS_LABEL]: 'workload' } };
-  const object: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata };
-  await api.create(NAMESPACES, object, AbortSignal.timeout(NAMESPACE_MS));
-  await untilRight(engine.options.clock, async (signal) => {
-    await api.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }, signal);
-    return [];
-  });
 }
 
 /** Where the API does not respond, the next `up` or campaign finds the namespace by its label. */

@@ -1,25 +1,33 @@
 import { join } from 'node:path';
 import { systemClock, withDeadline } from '@gantry/base';
-import { LEASES } from '@gantry/objects';
-import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
+import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '@gantry/objects';
+import { createHttpClient, type HttpClient, ignoreNotFound, readKubeconfig } from '@gantry/client';
 import { kubeconfigOf, openApi } from '../cluster/api.ts';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { mustRun } from '../machine/shell.ts';
 import type { Facts } from '../status/facts.ts';
 import { gatherLiveFacts } from '../status/gather.ts';
 import { findProblems } from '../status/problems.ts';
-import { ChaosEngine } from './engine.ts';
+import { ChaosEngine, type EtcdAccess } from './engine.ts';
+import { podImageOf } from './faults/images.ts';
+import { chaosFolder } from './journal.ts';
+import { rollTo } from './other-image.ts';
 import type { UndoTools } from './undo.ts';
 
 const LOOK_MS = 5_000;
+const REMOVE_MS = 30_000;
 
 /** The cluster as a campaign meets it. */
 export interface ChaosCluster extends UndoTools {
   readonly opened: OpenCluster;
   readonly engine: ChaosEngine;
+  /** Of this cluster's campaigns. */
+  readonly folder: string;
   /** A client of the API as users have it: it repeats no write. */
   connect(): HttpClient;
   look(): Promise<Facts>;
+  /** The name of the image of the workloads' pods, which is that of the services. */
+  podImage(): Promise<string>;
   /** What is wrong with the cluster; empty if it is healthy. */
   problems(): Promise<readonly string[]>;
 }
@@ -39,8 +47,10 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
     etcd: { ctl, revision: async () => headerRevision(await ctl(['get', '/gantry/incarnation', '-w', 'json'])) },
     leaders: {
       holderOf: async (service) => {
+        if (service === 'apiserver') return await storageOwner(ctl);
         using api = connect();
         using deadline = withDeadline(clock, new AbortController().signal, LOOK_MS);
+        if (service === 'agent') return await custodian(api, clusterId, deadline);
         const lease = await api.get(LEASES, { namespace: 'kube-system', name: `kube-${service}` }, deadline);
         return lease.spec?.holderIdentity ?? '';
       },
@@ -50,12 +60,41 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
   return {
     opened,
     engine,
+    folder: chaosFolder(config),
     connect,
     look,
+    podImage: async () => {
+      const name = podImageOf(clusterId);
+      await engine.docker(['tag', image, name]);
+      return name;
+    },
     problems: async () => problemsOf(await look()),
     command: async (name, args) => void (await mustRun(shell, join(config.root, 'deploy/bin', name), args)),
+    removeWebhook: async (name) => {
+      using api = connect();
+      const key = { namespace: '', name };
+      await ignoreNotFound(api.delete(MUTATING_WEBHOOK_CONFIGURATIONS, key, {}, AbortSignal.timeout(REMOVE_MS)));
+    },
+    rollTo: (image) => rollTo(opened, image, connect),
     compose: async (args) => void (await project.compose(args)),
   };
+}
+
+/** The election of the API server that compacts and defragments etcd. */
+export const STORAGE_OWNER_KEY = '/gantry/elections/etcd-maintenance';
+
+/** An address of the storage owner; '' without one. Each API server has a record in etcd, with its address, under the id that it is elected by. */
+async function storageOwner(ctl: EtcdAccess['ctl']): Promise<string> {
+  const id = (await ctl(['get', STORAGE_OWNER_KEY, '--print-value-only'])).trim();
+  const record = id === '' ? '' : await ctl(['get', `/gantry/apiservers/${id}`, '--print-value-only']);
+  return record === '' ? '' : (JSON.parse(record) as { readonly ip: string }).ip;
+}
+
+/** The container of the agent that is its host's custodian, of the first host; '' without one. Its node has the container's number. */
+async function custodian(api: HttpClient, clusterId: string, signal: AbortSignal): Promise<string> {
+  const { items } = await api.list(LEASES, { namespace: 'kube-system' }, signal);
+  const holder = items.find(({ metadata }) => metadata.name?.startsWith('gantry-host-') === true)?.spec?.holderIdentity;
+  return holder === undefined || holder === '' ? '' : `${clusterId}-agent${holder.slice(holder.lastIndexOf('-'))}`;
 }
 
 /** Also that each running agent has a node: `findProblems` reads only the nodes that there are. */

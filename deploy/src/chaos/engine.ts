@@ -1,4 +1,5 @@
 import { type Clock, pause, type Random } from '@gantry/base';
+import { CHAOS_SERVICE } from '../cluster/compose.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 
@@ -32,9 +33,9 @@ export interface Limits {
   readonly cpuQuota: number;
 }
 
-/** Who leads: the beginning of the id or the name of a container. */
+/** Who leads: the beginning of the id, the name or an address of a container. */
 export interface Leaders {
-  /** Of a component with a Lease; empty without a leader. */
+  /** Of a component with a Lease (of the API servers: the storage owner; of the agents: the host's custodian); empty without a leader. */
   holderOf(service: string): Promise<string>;
   /** The etcd service that leads; '' when none does. */
   etcdLeader(): Promise<string>;
@@ -73,9 +74,15 @@ const LEADER_MS = 30_000;
 /** What faults do to the containers of one cluster. It refuses every container that is not the cluster's. */
 export class ChaosEngine {
   readonly options: EngineOptions;
+  #lastActAt = Number.NaN;
 
   constructor(options: EngineOptions) {
     this.options = options;
+  }
+
+  /** When the last signal, rule of the network or pause took effect, in Unix milliseconds of the engine's host. */
+  get lastActAt(): number {
+    return this.#lastActAt;
   }
 
   docker(args: readonly string[]): Promise<string> {
@@ -91,7 +98,9 @@ export class ChaosEngine {
   /** Containers of services, without those of single commands. */
   async services(): Promise<readonly ChaosContainer[]> {
     const all = await this.list(`${PROJECT}=${this.options.clusterId}`);
-    return all.filter(({ labels }) => labels['com.docker.compose.oneoff'] !== 'True');
+    return all.filter(
+      ({ labels, service }) => labels['com.docker.compose.oneoff'] !== 'True' && service !== CHAOS_SERVICE,
+    );
   }
 
   async pods(): Promise<readonly ChaosContainer[]> {
@@ -158,7 +167,12 @@ export class ChaosEngine {
         () => UNKNOWN_LEADER,
       );
       const found = replicas.find(
-        ({ id, service }) => holder !== '' && (service === holder || holder.includes(id.slice(0, 12))),
+        ({ id, service, name, addresses }) =>
+          holder !== '' &&
+          (service === holder ||
+            name === holder ||
+            holder.includes(id.slice(0, 12)) ||
+            Object.values(addresses).includes(holder)),
       );
       if (found !== undefined) return found;
       await pause(clock, 500, NEVER);
@@ -167,16 +181,20 @@ export class ChaosEngine {
   }
 
   /** Runs a command as root in the network namespace of a container; refuses the host's. */
-  async inNetwork({ id, name, isInHostNetwork }: ChaosContainer, command: readonly string[]): Promise<string> {
+  async inNetwork({ id, name, isInHostNetwork }: ChaosContainer, command: readonly string[]): Promise<void> {
     if (isInHostNetwork) throw new CommandError(`${name} is in the host's network, which others share`);
-    return await this.#helper(['--rm', '--network', `container:${id}`, '--cap-add', 'NET_ADMIN'], command);
+    const options = ['--rm', '--network', `container:${id}`, '--cap-add', 'NET_ADMIN'];
+    const said = await this.#helper(options, ['sh', '-c', `"$@" && ${SAY_TIME}`, 'sh', ...command]);
+    this.#lastActAt = readTime(said);
   }
 
   /** Sends a signal to the main process of a container as the kernel would: the engine does not take it for its own stop. */
   async signal(container: ChaosContainer, signal: 'KILL' | 'TERM' | 'STOP' | 'CONT'): Promise<void> {
     if (container.pid === 0) return;
     const pid = ['--rm', '--network', 'none', '--pid', 'host', '--cap-add', 'KILL'];
-    await this.#helper(pid, ['sh', '-c', signalScript(container, signal)]);
+    this.#lastActAt = readTime(
+      await this.#helper(pid, ['sh', '-c', `${SAY_TIME}; ${signalScript(container, signal)}`]),
+    );
   }
 
   /** Runs a shell script beside the cluster, which may signal every process of the engine's host. Ends by itself. */
@@ -191,12 +209,45 @@ export class ChaosEngine {
     return this.docker(['run', ...rights, ...options, image, ...command]);
   }
 
+  /** The id of an image of the engine; undefined if there is none of that name. */
+  async imageId(name: string): Promise<string | undefined> {
+    const { code, stdout } = await this.options.shell.run('docker', ['image', 'inspect', '-f', '{{.Id}}', name]);
+    return code === 0 ? stdout.trim() : undefined;
+  }
+
+  /** Makes an image with the same files under another name, and with another id. */
+  async deriveImage(from: string, name: string): Promise<void> {
+    const [made, label] = [
+      `gantry-chaos-${this.options.clusterId}-image`,
+      `LABEL ${CHAOS_LABEL}=${this.options.clusterId}`,
+    ];
+    await this.options.shell.run('docker', ['rm', '-f', made]);
+    await this.docker(['create', '--name', made, '--label', `${CHAOS_LABEL}=${this.options.clusterId}`, from]);
+    await this.docker(['commit', '--change', label, made, name]);
+    await this.docker(['rm', '-f', made]);
+  }
+
+  /** `8:0`: the disk that a volume is on. */
+  async diskOf(volume: string): Promise<string> {
+    // Limits are those of whole disks: a partition is a folder of its disk's.
+    const script = `cd /sys/dev/block/$(stat -c %Hd:%Ld /volume) && if [ -e partition ]; then cat ../dev; else cat dev; fi`;
+    const mounts = ['--network', 'none', '-v', `${volume}:/volume:ro`];
+    return (await this.#helper(['--rm', ...mounts], ['sh', '-ec', script])).trim();
+  }
+
+  /** Limits a running container's writes to a disk, by the io controller of its control group; 0 takes the limit back. */
+  async limitWrites(id: string, device: string, perSecond: number): Promise<void> {
+    const mounts = ['--network', 'none', '-v', '/sys/fs/cgroup:/host/cgroup'];
+    await this.#helper(['--rm', ...mounts], ['sh', '-ec', limitWritesScript(id, device, perSecond)]);
+  }
+
   /**
    * Pauses every process of a running container. On cgroup v1, runc fails with "unable to freeze" while processes of the container start
    * others, and may leave some frozen (opencontainers/runc#4388).
    */
   async pause({ id }: ChaosContainer): Promise<void> {
     for (let attempt = 1; ; attempt++) {
+      this.#lastActAt = this.options.clock.now();
       const { code, stderr } = await this.options.shell.run('docker', ['pause', id]);
       if (code === 0) return;
       if (!stderr.includes('unable to freeze') || attempt === PAUSE_ATTEMPTS) throw new CommandError(stderr.trim());
@@ -205,9 +256,27 @@ export class ChaosEngine {
   }
 }
 
+/** The line that `readTime` reads. Starting a helper takes about a second: what counts is when its command acts. */
+const SAY_TIME = 'date +%s%3N';
+
+function readTime(said: string): number {
+  return Number(said.trim().split('\n').at(-1));
+}
+
 /** A shell command that signals a container's main process, if its process id still is of this container. */
 export function signalScript({ id, pid }: Pick<ChaosContainer, 'id' | 'pid'>, signal: string): string {
   return `if grep -qs ${id} /proc/${pid}/cgroup; then kill -${signal} ${pid}; fi`;
+}
+
+/** Version 1 of control groups has a folder for each controller, version 2 one for all. Docker names a container's by its id. */
+function limitWritesScript(id: string, device: string, perSecond: number): string {
+  return `if [ -d /host/cgroup/blkio ]; then
+  group=$(find /host/cgroup/blkio -type d -name '*${id}*' | head -n 1)
+  [ -n "$group" ] && echo '${device} ${perSecond}' > "$group/blkio.throttle.write_iops_device"
+else
+  group=$(find /host/cgroup -type d -name '*${id}*' | head -n 1)
+  [ -n "$group" ] && echo '${device} wiops=${perSecond === 0 ? 'max' : perSecond}' > "$group/io.max"
+fi`;
 }
 
 function isOfFamily(service: string, family: string): boolean {

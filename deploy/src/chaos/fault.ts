@@ -1,4 +1,5 @@
 import type { Random } from '@gantry/base';
+import type { HttpClient } from '@gantry/client';
 import type { ChaosEngine, Target } from './engine.ts';
 import type { UndoStep } from './undo.ts';
 
@@ -43,8 +44,14 @@ export interface Scene {
   readonly random: Random;
   /** Writes down how to undo what is done next. Call it before acting: the steps are run also after a crash of this process. */
   undoLater(steps: readonly UndoStep[]): Promise<void>;
+  /** The cluster's folder for campaigns, on the engine's host. */
+  readonly folder: string;
   /** Runs `docker compose` with the cluster's files and settings. */
   compose(args: readonly string[]): Promise<void>;
+  /** Opens a client of the API. */
+  api(): HttpClient;
+  /** Replaces the services one after the other by those of another image, or of the cluster's own one. */
+  rollTo(image: string | undefined): Promise<void>;
 }
 
 /** A kind of fault. `strike` resolves with a description of what it did once the fault acts. */

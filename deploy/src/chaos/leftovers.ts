@@ -1,38 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { ignoreNotFound, type HttpClient } from '@gantry/client';
-import { CONFIG_MAPS, NAMESPACES } from '@gantry/objects';
+import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES } from '@gantry/objects';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
 import type { CommandConfig } from '../config.ts';
-import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { openChaosCluster, runningImage } from './chaos-cluster.ts';
-import { CHAOS_LABEL } from './engine.ts';
-import { type JournalContent, readJournal, removeJournal } from './journal.ts';
+import { CHAOS_LABEL, type ChaosEngine } from './engine.ts';
+import { podImageOf } from './faults/images.ts';
+import { readJournal, removeJournal } from './journal.ts';
 import { undoAll, type UndoStep } from './undo.ts';
+import { HELD_KINDS } from './workloads/finalizers.ts';
 
 const DELETE_MS = 30_000;
-
-/** Throws CommandError while a campaign runs on this cluster. */
-export function refuseDuringCampaign(config: CommandConfig): void {
-  const journal = readJournal(config);
-  if (journal === undefined || !isAlive(journal)) return;
-  throw new CommandError(
-    `npm run chaos runs on this cluster (process ${journal.pid})`,
-    'end it first: Ctrl-C heals everything',
-  );
-}
-
-/** Whether the campaign's process runs. Another process may have its number by now: where the system shows commands, that is checked. */
-function isAlive({ pid }: JournalContent): boolean {
-  const command = `/proc/${pid}/cmdline`;
-  if (existsSync('/proc/self/cmdline')) return existsSync(command) && readFileSync(command, 'utf8').includes('chaos');
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * Undoes what a campaign that was killed has left: first at `containers`, then, when etcd has a quorum, by `commands`. Returns whether
@@ -47,11 +25,14 @@ export async function undoLeftovers(cluster: OpenCluster, what: 'containers' | '
   const steps = journal.faults
     .flatMap((fault) => fault.steps)
     .filter((step) => isCommand(step) === (what === 'commands'));
-  await undoAll(openChaosCluster(cluster, image, journal.namespace), steps);
+  const chaos = openChaosCluster(cluster, image, journal.namespace);
+  await undoAll(chaos, steps);
+  if (what === 'commands') await removePodImage(chaos.engine);
   return true;
 }
 
-const isCommand = ({ undo }: UndoStep) => undo === 'command' || undo === 'compose' || undo === 'disarm';
+const COMMANDS: readonly UndoStep['undo'][] = ['command', 'compose', 'disarm', 'remove-webhook', 'roll-back'];
+const isCommand = ({ undo }: UndoStep) => COMMANDS.includes(undo);
 
 /** Removes the workloads of campaigns from the API, and then the record of what was left. Does not wait for their end. */
 export async function removeWorkloads(config: CommandConfig, api: HttpClient): Promise<void> {
@@ -60,15 +41,29 @@ export async function removeWorkloads(config: CommandConfig, api: HttpClient): P
   removeJournal(config);
 }
 
-/** Starts the removal of a namespace of workloads. Takes finalizers from its objects, which would hold it. */
+/** Starts the removal of a namespace of workloads, and of their custom resources. Takes finalizers from objects, which would hold them. */
 export async function removeNamespace(api: HttpClient, namespace: string): Promise<void> {
   const signal = AbortSignal.timeout(DELETE_MS);
-  const { items } = await api.list(CONFIG_MAPS, { namespace }, signal);
-  for (const { metadata } of items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0)) {
-    const key = { namespace, name: metadata.name ?? '' };
-    await ignoreNotFound(api.patch(CONFIG_MAPS, key, { merge: { metadata: { finalizers: null } } }, signal));
+  for (const resource of HELD_KINDS) {
+    // The custom resource may be gone, or never have been.
+    const { items } = (await ignoreNotFound(api.list(resource, { namespace }, signal))) ?? { items: [] };
+    for (const { metadata } of items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0)) {
+      const key = { namespace, name: metadata.name ?? '' };
+      await ignoreNotFound(api.patch(resource, key, { merge: { metadata: { finalizers: null } } }, signal));
+    }
   }
   await ignoreNotFound(api.delete(NAMESPACES, { namespace: '', name: namespace }, {}, signal));
+  const { items } = await api.list(CUSTOM_RESOURCE_DEFINITIONS, { labelSelector: CHAOS_LABEL }, signal);
+  for (const { metadata } of items) {
+    const key = { namespace: '', name: metadata.name ?? '' };
+    await ignoreNotFound(api.delete(CUSTOM_RESOURCE_DEFINITIONS, key, {}, signal));
+  }
+}
+
+/** Removes the name that the workloads' pods had for their image. What still runs keeps the image. */
+export async function removePodImage(engine: ChaosEngine): Promise<void> {
+  const name = podImageOf(engine.options.clusterId);
+  if ((await engine.imageId(name)) !== undefined) await engine.docker(['rmi', '-f', '--no-prune', name]);
 }
 
 /** Removes the containers that a campaign started beside the cluster. */

@@ -18,6 +18,7 @@ test('without options, five minutes of all faults and workloads, with a seed tha
   expect(options).toMatchObject({
     durationMs: 300_000,
     calmMs: 75_000,
+    undisturbedMs: 20_000,
     intensity: 2,
     output: 'lines',
     plan: undefined,
@@ -59,13 +60,23 @@ test('a run is replayed with its seed, its workloads and its schedule', () => {
   expect(() => read('--replay', folder)).toThrow('run.json: seed');
 });
 
+test('--each makes a schedule of each kind once, one after the other', () => {
+  const { plan } = read('--each', '--faults', 'kill,cut,etcd-full', '--seed', '7');
+  expect(plan?.map(({ kind, round, atMs }) => ({ kind, round, atMs }))).toEqual(
+    ['kill', 'cut', 'etcd-full'].map((kind, round) => ({ kind, round, atMs: 0 })),
+  );
+  expect(read('--each', '--faults', 'kill,cut,etcd-full', '--seed', '7').plan).toEqual(plan);
+});
+
 test.each([
+  [['--each', '--plan', '/dev/null'], '--each makes a schedule itself'],
   [['--faults', 'flood'], '--faults: there is no flood'],
   [['--faults', 'delay'], '--faults: delay is not possible here: no netem'],
   [['--workload', 'nothing'], '--workload: there is no nothing'],
   [['--duration', 'soon'], '--duration'],
   [['--duration', '0s'], '--duration'],
   [['--calm', 'x'], '--calm: x is no duration'],
+  [['--undisturbed', 'never'], '--undisturbed: never is no duration'],
   [['--intensity', '0'], '--intensity: 0 is no whole number from 1 to 10'],
   [['--seed', '-1'], '--seed'],
   [['--seed=1.5'], '--seed'],

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorMessage, parseGoDurationMs, type Random } from '@gantry/base';
+import { errorMessage, parseGoDurationMs, type Random, seededRandom } from '@gantry/base';
 import { z } from 'zod';
 import { CommandError } from '../machine/command-error.ts';
 import type { FaultKind, PlannedFault } from './fault.ts';
+import { planEach } from './plan.ts';
 import { parsePlan } from './plan-file.ts';
 import type { Workload } from './workloads/workload.ts';
 
@@ -15,9 +16,11 @@ export interface CampaignOptions {
   readonly intensity: number;
   /** Without faults and without changes by the workloads at the end. Some invariants are about what is so after a minute. */
   readonly calmMs: number;
+  /** How long the workloads run without faults before, whose end state is then compared; 0: not at all. */
+  readonly undisturbedMs: number;
   readonly kinds: readonly FaultKind[];
   readonly workloads: readonly Workload[];
-  /** A schedule that is given instead of made from the seed. */
+  /** A schedule that is given instead of made from the seed. It runs to its end. */
   readonly plan: readonly PlannedFault[] | undefined;
   /** `shrink`: a schedule with violations is shortened to the smallest one that still has some. */
   readonly afterViolations: 'end' | 'shrink';
@@ -27,7 +30,7 @@ export interface CampaignOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--calm 75s] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN] [--shrink] [--json]';
+  'npm run chaos -- [--duration 5m] [--calm 75s] [--undisturbed none|20s] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
 
 /** What there is to choose from. */
@@ -50,12 +53,17 @@ export function readOptions(
   const seed =
     values.seed === undefined ? Math.floor(random() * MAX_SEED) : wholeNumber('--seed', values.seed, MAX_SEED);
   const kinds = chooseKinds(values.faults, choices);
-  const plan =
+  if (values.each && values.plan !== undefined) {
+    throw new CommandError('--each makes a schedule itself: give neither --plan nor --replay', USAGE);
+  }
+  const fromFile =
     values.plan === undefined ? undefined : parsePlan(readText('--plan', resolve(folder, values.plan)), choices);
+  const plan = values.each ? planEach(kinds, seededRandom(seed)) : fromFile;
   return {
     seed,
     durationMs: duration('--duration', values.duration),
     calmMs: duration('--calm', values.calm),
+    undisturbedMs: values.undisturbed === 'none' ? 0 : duration('--undisturbed', values.undisturbed),
     intensity: wholeNumber('--intensity', values.intensity, 10, 1),
     kinds,
     workloads: chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name),
@@ -73,11 +81,13 @@ function parse(args: readonly string[]) {
       options: {
         duration: { type: 'string', default: '5m' },
         calm: { type: 'string', default: '75s' },
+        undisturbed: { type: 'string', default: '20s' },
         faults: { type: 'string', default: 'all' },
         intensity: { type: 'string', default: '2' },
         workload: { type: 'string', default: 'all' },
         seed: { type: 'string' },
         plan: { type: 'string' },
+        each: { type: 'boolean', default: false },
         replay: { type: 'string' },
         shrink: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },

@@ -29,6 +29,11 @@ export function planCampaign({ shapes, durationMs, intensity }: PlanRequest, ran
   return faults;
 }
 
+/** A schedule of each kind once, one after the other. */
+export function planEach(shapes: readonly FaultShape[], random: Random): readonly PlannedFault[] {
+  return shapes.map((shape, index) => planFault(shape, { id: `f${index + 1}`, round: index, atMs: 0 }, random));
+}
+
 interface Round {
   readonly round: number;
   readonly count: number;
@@ -40,19 +45,9 @@ function planRound(shapes: readonly FaultShape[], { round, count, firstId }: Rou
   const taken = new Set<string>();
   for (let attempt = 0; chosen.length < count && attempt < 4 * count; attempt++) {
     const shape = pickShape(shapes, random);
-    const target = pick(shape.targets, random);
-    const peers = shape.peersOf?.(target) ?? [];
-    const peer = peers.length === 0 ? undefined : pick(peers, random);
-    const fault: PlannedFault = {
-      id: `f${firstId + chosen.length}`,
-      kind: shape.kind,
-      target,
-      ...(peer === undefined ? {} : { peer }),
-      round,
-      atMs: chosen.length === 0 ? 0 : Math.floor(random() * STARTS_WITHIN_MS),
-      durationMs: between(shape.durationMs, random),
-      choice: random(),
-    };
+    const id = `f${firstId + chosen.length}`;
+    const atMs = chosen.length === 0 ? 0 : Math.floor(random() * STARTS_WITHIN_MS);
+    const fault = planFault(shape, { id, round, atMs }, random);
     if (shape.company === 'alone' && chosen.length > 0) continue;
     if (slotsOf(fault).some((slot) => taken.has(slot))) continue;
     for (const slot of slotsOf(fault)) taken.add(slot);
@@ -60,6 +55,18 @@ function planRound(shapes: readonly FaultShape[], { round, count, firstId }: Rou
     if (shape.company === 'alone') break;
   }
   return chosen;
+}
+
+function planFault(
+  shape: FaultShape,
+  place: Pick<PlannedFault, 'id' | 'round' | 'atMs'>,
+  random: Random,
+): PlannedFault {
+  const target = pick(shape.targets, random);
+  const peers = shape.peersOf?.(target) ?? [];
+  const peer = peers.length === 0 ? {} : { peer: pick(peers, random) };
+  const durationMs = between(shape.durationMs, random);
+  return { ...place, kind: shape.kind, target, ...peer, durationMs, choice: random() };
 }
 
 /**

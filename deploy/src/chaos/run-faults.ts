@@ -16,7 +16,7 @@ export interface FaultEvents {
 }
 
 export interface FaultRun {
-  readonly cluster: UndoTools & Pick<ChaosCluster, 'problems'>;
+  readonly cluster: UndoTools & Pick<ChaosCluster, 'problems' | 'connect' | 'folder'>;
   readonly kinds: readonly FaultKind[];
   readonly journal: Pick<Journal, 'add' | 'stepsOf' | 'drop'>;
   readonly folder: Pick<RunFolder, 'fault'>;
@@ -109,7 +109,10 @@ async function strike({ cluster, kinds, journal }: FaultRun, fault: PlannedFault
     fault,
     random: seededRandom(Math.floor(fault.choice * 2 ** 32)),
     undoLater: async (steps) => await Promise.resolve(journal.add(fault.id, steps)),
+    folder: cluster.folder,
     compose: cluster.compose,
+    api: cluster.connect,
+    rollTo: cluster.rollTo,
   };
   return await kind.strike(scene);
 }

@@ -62,19 +62,26 @@ export function describeElection({ component, epoch, holder }: Election): string
   return holder === '' ? `${component}: no leader` : `${component}: ${holder.slice(0, 12)} leads, epoch ${epoch}`;
 }
 
-export function describeTally({ acknowledged, refused, unknown, longestGapMs }: Tally): string {
+export function describeTally({ acknowledged, refused, unknown, longestGapMs, services }: Tally): string {
   const requests = `${acknowledged} requests acknowledged, ${refused} refused, ${unknown} unknown`;
-  return `${requests}; longest gap ${seconds(longestGapMs)}`;
+  return [`${requests}; longest gap ${seconds(longestGapMs)}`, ...describeServices(services)].join('; ');
+}
+
+function describeServices({ served, failures, longestGapMs }: Tally['services']): readonly string[] {
+  if (served === 0) return [];
+  const failed = Object.entries(failures).map(([why, count]) => `${count} ${why}`);
+  return [`Services: ${[`${served} responses`, ...failed].join(', ')}, longest gap ${seconds(longestGapMs)}`];
 }
 
 /** The violations, and the verdict in the last line. */
 export function describeResult(result: CampaignResult): readonly string[] {
-  const { seed, faults, kinds, acknowledged, longestGapMs, violations, ended } = result;
+  const { seed, faults, kinds, acknowledged, longestGapMs, services, violations, ended } = result;
   const verdict = violations.length === 0 ? 'no violation' : `violations: ${violations.length}`;
   const early = ended === 'by the user' ? ', ended early' : '';
   const load = `${acknowledged} acknowledged requests, longest gap ${seconds(longestGapMs)}`;
   return [
     ...violations.map((violation) => `VIOLATION: ${violation}`),
+    ...describeServices(services),
     `${verdict}; ${faults} faults of ${kinds} kinds, ${load}${early} (seed ${seed})`,
   ];
 }

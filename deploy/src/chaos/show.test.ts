@@ -25,6 +25,7 @@ const result = {
   acknowledged: 5,
   unknown: 0,
   longestGapMs: 1_500,
+  services: new Tally().services,
   violations: ['counter-0 is 3 after 4 acknowledged increments'],
   ended: 'by itself',
 } as const;

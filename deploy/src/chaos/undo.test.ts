@@ -51,7 +51,13 @@ function fakeEngine(containers: Readonly<Record<string, Fake>>) {
     return Promise.resolve();
   };
   return {
-    tools: { engine, command: note, compose: (args: readonly string[]) => note('compose', args) },
+    tools: {
+      engine,
+      command: note,
+      compose: (args: readonly string[]) => note('compose', args),
+      removeWebhook: (name: string) => note('remove-webhook', [name]),
+      rollTo: (image: string | undefined) => note('roll', [image ?? 'back']),
+    },
     asked,
     commands,
   };
@@ -63,9 +69,19 @@ test('steps are undone from the last to the first', async () => {
     { undo: 'unpause', container: 'a' },
     { undo: 'command', name: 'etcd', args: ['replace', 'etcd-1'] },
     { undo: 'start', container: 'b' },
+    { undo: 'exec', container: 'b', script: 'true' },
+    { undo: 'remove-webhook', name: 'hook' },
+    { undo: 'roll-back', image: 'other' },
+    { undo: 'tag', image: 'sha256:1', name: 'pods' },
   ]);
-  expect(asked).toEqual(['start b', 'unpause a']);
-  expect(commands).toEqual(['etcd replace etcd-1']);
+  expect(asked).toEqual([
+    'tag sha256:1 pods',
+    'image inspect -f {{.Id}} other',
+    'rmi -f other',
+    'start b',
+    'unpause a',
+  ]);
+  expect(commands).toEqual(['roll back', 'remove-webhook hook', 'etcd replace etcd-1']);
 });
 
 test('what is undone already, or whose container is gone, is left alone', async () => {

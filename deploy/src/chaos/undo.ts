@@ -20,6 +20,15 @@ export type UndoStep =
       readonly limits: Limits;
     }
   | { readonly undo: 'rename'; readonly container: string; readonly name: string }
+  /** Runs a shell script in the container, if it runs. */
+  | { readonly undo: 'exec'; readonly container: string; readonly script: string }
+  | { readonly undo: 'unthrottle'; readonly container: string; readonly device: string }
+  /** Gives an image its name again. */
+  | { readonly undo: 'tag'; readonly image: string; readonly name: string }
+  /** Removes a webhook configuration from the API. */
+  | { readonly undo: 'remove-webhook'; readonly name: string }
+  /** Rolls the services back to the cluster's own image, and removes the other one. */
+  | { readonly undo: 'roll-back'; readonly image: string }
   /** Runs a command of the checkout, such as `etcd replace etcd-1`. */
   | { readonly undo: 'command'; readonly name: string; readonly args: readonly string[] }
   /** Takes back all alarms of etcd. */
@@ -31,6 +40,9 @@ export interface UndoTools {
   readonly engine: ChaosEngine;
   command(name: string, args: readonly string[]): Promise<void>;
   compose(args: readonly string[]): Promise<void>;
+  removeWebhook(name: string): Promise<void>;
+  /** Replaces the services one after the other by those of another image, or of the cluster's own one. */
+  rollTo(image: string | undefined): Promise<void>;
 }
 
 /** Runs the steps, the last one first. Runs all of them, and then throws CommandError with what failed. */
@@ -51,10 +63,18 @@ export function describeStep(step: UndoStep): string {
   return [step.undo, ...('name' in step ? [step.name] : []), ...('args' in step ? step.args : [])].join(' ');
 }
 
-async function undo({ engine, command, compose }: UndoTools, step: UndoStep): Promise<void> {
+async function undo(tools: UndoTools, step: UndoStep): Promise<void> {
+  const { engine, command, compose } = tools;
   if (step.undo === 'command') return await command(step.name, step.args);
   if (step.undo === 'disarm') return void (await engine.options.etcd.ctl(['alarm', 'disarm']));
   if (step.undo === 'compose') return await compose(step.args);
+  if (step.undo === 'remove-webhook') return await tools.removeWebhook(step.name);
+  if (step.undo === 'tag') return void (await engine.docker(['tag', step.image, step.name]));
+  if (step.undo === 'roll-back') {
+    await tools.rollTo(undefined);
+    if ((await engine.imageId(step.image)) !== undefined) await engine.docker(['rmi', '-f', step.image]);
+    return;
+  }
   if (step.undo === 'remove-helper') {
     const helper = await engine.own(step.name);
     if (helper !== undefined) await tolerate(/is already in progress/, engine.docker(['rm', '-f', helper.id]));
@@ -93,6 +113,13 @@ async function undoAt(engine: ChaosEngine, container: ChaosContainer, step: Cont
     case 'limit':
       await engine.docker(['update', ...limitOptions(step.limits), id]);
       return;
+    case 'exec':
+      // What it undoes ends with the container.
+      if (state !== 'running') return;
+      return await ifRunning(engine, container, engine.docker(['exec', id, 'sh', '-ec', step.script]));
+    case 'unthrottle':
+      if (state !== 'running') return;
+      return await ifRunning(engine, container, engine.limitWrites(id, step.device, 0));
     case 'rename':
       if (container.name !== step.name) await engine.docker(['rename', id, step.name]);
       return;

@@ -196,6 +196,8 @@ export function countsOf(containers: readonly ServiceContainer[]): ReadonlyMap<s
 }
 
 const LABEL = 'com.docker.compose';
+/** The service that runs a campaign (`docker compose --profile chaos up`): beside the cluster, not a part of it. */
+export const CHAOS_SERVICE = 'chaos';
 
 async function listContainers(shell: Shell, clusterId: string): Promise<readonly ServiceContainer[]> {
   const format = ['Names', 'State', 'Status', 'Image'].map((field) => `{{.${field}}}`);
@@ -212,7 +214,7 @@ async function listContainers(shell: Shell, clusterId: string): Promise<readonly
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => line.split('\t'))
-    .filter(([, , , , , oneOff]) => oneOff !== 'True')
+    .filter(([, , , , service, oneOff]) => oneOff !== 'True' && service !== CHAOS_SERVICE)
     .map(([name = '', state = '', status = '', image = '', service = '']) => ({
       name,
       service,

@@ -1,20 +1,21 @@
 /** `npm run chaos`: faults at the running cluster, under load, and whether it did right. Exit code 0, or 1 for violations, 2 if it did not run. */
 import { join } from 'node:path';
-import { systemClock, systemRandom } from '@gantry/base';
+import { append, systemClock, systemRandom } from '@gantry/base';
 import { formatVerdict, writeReport } from '@gantry/chaos-checker';
 import { type CheckedResult, runCampaign, saysNothing } from '../chaos/campaign.ts';
+import { takeCampaignLock } from '../chaos/campaign-lock.ts';
 import { type ChaosCluster, openChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
+import { CLOCK_FAULTS, findFakeTime } from '../chaos/faults/clock.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { NETEM_FAULTS } from '../chaos/faults/network.ts';
-import type { PlannedFault } from '../chaos/fault.ts';
+import type { FaultKind, PlannedFault } from '../chaos/fault.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
-import { refuseDuringCampaign, removeWorkloads, undoLeftovers } from '../chaos/leftovers.ts';
 import { type CampaignOptions, type Choices, readOptions } from '../chaos/options.ts';
 import { formatPlan } from '../chaos/plan-file.ts';
+import { prepareCluster } from '../chaos/prepare-cluster.ts';
 import { shrink } from '../chaos/shrink.ts';
 import { type CampaignView, showLines } from '../chaos/show-lines.ts';
 import { type Screen, showLive } from '../chaos/show-live.ts';
-import { untilRight } from '../chaos/workloads/until-right.ts';
 import { WORKLOADS } from '../chaos/workloads/index.ts';
 import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts';
 import { inheritedEnvironment, invokedIn } from '../config.ts';
@@ -22,7 +23,6 @@ import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
 const FAILED = 2;
-const SETTLE_MS = 60_000;
 
 await runCommand(() => runOrShrink(process.argv.slice(2)), FAILED);
 
@@ -33,7 +33,7 @@ async function runOrShrink(args: readonly string[]): Promise<number> {
   if (image === undefined) throw new CommandError('the cluster has no containers', 'npm run up');
   const choices = await readChoices(cluster, image);
   const options = readOptions(args, choices, invokedIn(environment), systemRandom);
-  refuseDuringCampaign(cluster.config);
+  using _lock = takeCampaignLock(cluster.config);
   const stop = new AbortController();
   const interrupt = () => {
     process.stderr.write('interrupted: everything is healed first\n');
@@ -69,15 +69,8 @@ interface Opened {
 async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: AbortSignal): Promise<CheckedResult> {
   const runId = new Date(systemClock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
   const namespace = `chaos-${runId}`;
-  const cluster = openChaosCluster(opened, image, namespace);
-  using view = showCampaign(cluster);
-  if (await undoLeftovers(opened, 'containers')) {
-    await undoLeftovers(opened, 'commands');
-    view.onPhase('an earlier campaign was healed');
-  }
-  using api = cluster.connect();
-  await removeWorkloads(opened.config, api);
-  await refuseUnhealthy(cluster);
+  using view = showCampaign(openChaosCluster(opened, image, namespace));
+  const cluster = await prepareCluster(opened, image, namespace, view.onPhase);
   view.onPhase(`seed ${options.seed}`);
   const folder = join(chaosFolder(opened.config), `${runId}-${options.seed}`);
   const journal = new Journal(opened.config, process.pid);
@@ -116,19 +109,19 @@ function showCampaign(cluster: ChaosCluster): CampaignView {
   return showLive(systemClock, screen, async () => (await cluster.look()).nodes);
 }
 
-/** After faults were healed, it takes a while to be healthy. */
-async function refuseUnhealthy({ problems }: ChaosCluster): Promise<void> {
-  const found = await untilRight(systemClock, problems, SETTLE_MS);
-  if (found.length > 0) throw new CommandError(`the cluster is not healthy: ${found.join('; ')}`, 'npm run up');
-}
-
-/** All kinds of faults, without those that this machine's kernel cannot make. */
+/** All kinds of faults, without those that this machine cannot make. */
 async function readChoices({ shell }: OpenCluster, image: string): Promise<Choices> {
   const alone = ['run', '--rm', '--network', 'none', '--cap-drop', 'ALL', '--cap-add', 'NET_ADMIN', '--user', '0'];
   const netem = ['tc', 'qdisc', 'add', 'dev', 'lo', 'root', 'netem', 'delay', '1ms'];
   const { code, stderr } = await shell.run('docker', [...alone, image, ...netem]);
-  const choices = { workloads: WORKLOADS, kinds: FAULT_KINDS, impossible: new Map<string, string>() };
-  if (code === 0) return { ...choices, kinds: [...FAULT_KINDS, ...NETEM_FAULTS] };
-  const why = `the kernel has no sch_netem (${stderr.trim().split('\n')[0]})`;
-  return { ...choices, impossible: new Map(NETEM_FAULTS.map(({ kind }) => [kind, why])) };
+  const kinds = [...FAULT_KINDS];
+  const impossible = new Map<string, string>();
+  const offer = (optional: readonly FaultKind[], missing: string | undefined) => {
+    if (missing === undefined) append(kinds, optional);
+    else for (const { kind } of optional) impossible.set(kind, missing);
+  };
+  offer(NETEM_FAULTS, code === 0 ? undefined : `the kernel has no sch_netem (${stderr.trim().split('\n')[0]})`);
+  const faketime = 'libfaketime is missing on this machine: sh deploy/bin/ensure-faketime';
+  offer(CLOCK_FAULTS, findFakeTime() === undefined ? faketime : undefined);
+  return { workloads: WORKLOADS, kinds, impossible };
 }

@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@gantry/base';
+import { refuseDuringCampaign } from '../chaos/campaign-lock.ts';
 import { readJournal } from '../chaos/journal.ts';
-import { refuseDuringCampaign, removeWorkloads, undoLeftovers } from '../chaos/leftovers.ts';
+import { removeWorkloads, undoLeftovers } from '../chaos/leftovers.ts';
 import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { failingMembers, restartingMember } from '../cluster/etcd-members.ts';

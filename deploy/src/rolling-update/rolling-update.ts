@@ -2,7 +2,7 @@ import Docker from 'dockerode';
 import { LEASES, NODES, RETURNS_BY_ANNOTATION } from '@gantry/objects';
 import { type Clock, errorMessage, formatTime, withDeadline } from '@gantry/base';
 import { type HttpClient, ignoreNotFound } from '@gantry/client';
-import type { Project } from '../cluster/compose.ts';
+import { CHAOS_SERVICE, type Project } from '../cluster/compose.ts';
 import { type Look, waitUntil } from '../cluster/wait-until.ts';
 import { findRunningAgents } from '../cluster/running-agents.ts';
 import { isNodeOf, lookAtApi, lookAtNodes } from '../cluster/readiness.ts';
@@ -93,7 +93,8 @@ async function openEngine(shell: Shell): Promise<Docker> {
 async function listReplicas(engine: Docker, clusterId: string): Promise<readonly Replica[]> {
   const label = [`${LABEL}.project=${clusterId}`, `${LABEL}.oneoff=False`];
   const containers = await engine.listContainers({ all: true, filters: { label } });
-  return containers.map(({ Id, Names, Labels, State, ImageID }) => ({
+  const own = containers.filter(({ Labels }) => Labels[`${LABEL}.service`] !== CHAOS_SERVICE);
+  return own.map(({ Id, Names, Labels, State, ImageID }) => ({
     id: Id,
     name: Names[0]?.slice(1) ?? '',
     service: Labels[`${LABEL}.service`] ?? '',

@@ -35,7 +35,7 @@ describe('check', () => {
     // Nothing counts as passed that had no case.
     const idle = verdict.invariants.filter(({ checked }) => checked === 0);
     expect(idle.map(({ invariant, notChecked }) => `${invariant}: ${notChecked}`)).toEqual([
-      'I34: the run has no responses of Services',
+      'I34: the run has no requests to Services',
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { takeDown, freeze, killContainer } from './process.ts';
+import { takeDown, freeze, killContainer, signalOnce } from './process.ts';
 import type { FaultKind, Scene } from '../fault.ts';
 
 const MEMBERS = ['etcd/leader', 'etcd/standby', 'etcd/1', 'etcd/2', 'etcd/3'] as const;
@@ -11,11 +11,15 @@ export const ETCD_FAULTS: readonly FaultKind[] = [
     targets: MEMBERS,
     durationMs: [0, 0],
     weight: 2,
-    strike: async ({ engine, fault, random }) => {
-      const member = await engine.one(fault.target, random);
-      await engine.signal(member, 'KILL');
-      return `SIGKILL to ${member.name}`;
-    },
+    strike: (scene) => signalOnce(scene, 'KILL'),
+  },
+  {
+    kind: 'etcd-terminate',
+    what: 'SIGTERM to a member of etcd; the engine restarts it.',
+    targets: MEMBERS,
+    durationMs: [0, 0],
+    weight: 1,
+    strike: (scene) => signalOnce(scene, 'TERM'),
   },
   {
     kind: 'etcd-down',

@@ -7,8 +7,12 @@ const LINKS: Readonly<Record<Target, readonly Target[]>> = {
   'controller-manager/leader': ['etcd', 'apiserver'],
   'apiserver/1': ['etcd', 'etcd/leader', 'etcd/1', 'load-balancer'],
   'apiserver/2': ['etcd', 'etcd/leader', 'etcd/2', 'load-balancer'],
+  // The storage owner.
+  'apiserver/leader': ['etcd'],
   'agent/1': ['apiserver', 'apiserver/1'],
   'agent/2': ['apiserver', 'apiserver/2'],
+  // The host's custodian.
+  'agent/leader': ['apiserver'],
   'dns/1': ['apiserver'],
   'ingress/1': ['apiserver'],
   'etcd/leader': ['etcd/others'],

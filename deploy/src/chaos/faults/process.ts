@@ -11,8 +11,12 @@ const REPLICATED = [
   'controller-manager/standby',
   'apiserver/1',
   'apiserver/2',
+  // The storage owner.
+  'apiserver/leader',
   'agent/1',
   'agent/2',
+  // The host's custodian.
+  'agent/leader',
   'dns/1',
 ] as const;
 const SINGLE = ['load-balancer/1', 'ingress/1', 'proxy/1'] as const;
@@ -89,7 +93,8 @@ export const PROCESS_FAULTS: readonly FaultKind[] = [
   },
 ];
 
-async function signalOnce({ engine, fault, random }: Scene, signal: 'KILL' | 'TERM'): Promise<string> {
+/** Sends a signal to the main process of the target. */
+export async function signalOnce({ engine, fault, random }: Scene, signal: 'KILL' | 'TERM'): Promise<string> {
   const container = await engine.one(fault.target, random);
   await engine.signal(container, signal);
   return `SIG${signal} to ${container.name}`;

@@ -52,7 +52,8 @@ export function recordMember(
   let reached = fromRevision - 1;
   let said = '';
   const name = `gantry-chaos-${clusterId}-watch-${member}`;
-  const args = () => watchArguments({ name, clusterId, image, member, fromRevision: reached + 1 });
+  const args = () =>
+    watchArguments({ name, clusterId, image, member, keys: ['', '--prefix', '--rev', String(reached + 1)] });
   const run = async (): Promise<void> => {
     while (!stop.aborted) {
       await engine.options.shell.run('docker', ['rm', '-f', name]);
@@ -139,15 +140,17 @@ interface WatchTarget {
   readonly clusterId: string;
   readonly image: string;
   readonly member: string;
-  readonly fromRevision: number;
+  /** Arguments of `etcdctl watch`. */
+  readonly keys: readonly string[];
 }
 
-function watchArguments({ name, clusterId, image, member, fromRevision }: WatchTarget): readonly string[] {
+/** Arguments of `docker` for a watch of etcd, which prints a JSON object a line. */
+export function watchArguments({ name, clusterId, image, member, keys }: WatchTarget): readonly string[] {
   const tls = ['--cacert', '/tls/ca.crt', '--cert', '/tls/tls.crt', '--key', '/tls/tls.key'];
   return [
     ...['run', '--rm', '--name', name, '--label', `${CHAOS_LABEL}=${clusterId}`, '--network', `${clusterId}-control`],
     ...['-v', `${clusterId}_pki-apiserver-etcd:/tls:ro`, '--entrypoint', 'etcdctl', image],
     ...['--endpoints', `https://${member}:2379`, ...tls],
-    ...['watch', '', '--prefix', '--rev', String(fromRevision), '-w', 'json'],
+    ...['watch', ...keys, '-w', 'json'],
   ];
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
@@ -56,4 +56,13 @@ test('a recording that fails is reported when it is awaited', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);
   await expect(ended).rejects.toThrow('no engine');
+});
+
+test('a file that cannot be written is reported at the end, and ends nothing before', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'gantry-chaos-'));
+  onTestFinished(() => rmSync(parent, { recursive: true }));
+  const folder = new RunFolder(join(parent, 'run'), new ManualClock());
+  mkdirSync(join(folder.path, 'faults.jsonl'));
+  folder.fault({ id: 'f1', kind: 'kill', target: 'scheduler/1', phase: 'start' });
+  await expect(folder[Symbol.asyncDispose]()).rejects.toThrow('EISDIR');
 });

@@ -49,6 +49,10 @@ export class RunFolder implements AsyncDisposable {
     this.#stream('etcd/initial.jsonl').write(`${JSON.stringify(keys)}\n`);
   }
 
+  undisturbedKeys(keys: InitialKeys): void {
+    this.#stream('undisturbed.jsonl').write(`${JSON.stringify(keys)}\n`);
+  }
+
   text(file: string, text: string): void {
     writeFileSync(join(this.path, file), text);
   }
@@ -70,6 +74,8 @@ export class RunFolder implements AsyncDisposable {
     const path = join(this.path, file);
     mkdirSync(dirname(path), { recursive: true });
     const stream = createWriteStream(path, { flags: 'a' });
+    // A full disk is reported at the end, by `finished`: without a listener, the error would end the process before it has healed anything.
+    stream.on('error', () => undefined);
     this.#files.set(file, stream);
     return stream;
   }

@@ -1,5 +1,16 @@
 import { pause } from '@gantry/base';
-import { type ConfigMap, CONFIG_MAPS, type ObjectKey } from '@gantry/objects';
+import type { HttpClient } from '@gantry/client';
+import {
+  CONFIG_MAPS,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  type CustomResourceDefinition,
+  isReason,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from '@gantry/objects';
+import { CHAOS_LABEL } from '../engine.ts';
+import { CommandError } from '../../machine/command-error.ts';
 import { type Outcome, RecordedClient } from './recorded-client.ts';
 import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
@@ -7,63 +18,87 @@ import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 const EVERY_MS = 1_000;
 const FINALIZER = 'gantry.chaos/held';
 const ATTEMPTS = 200;
+const CREATE_MS = 30_000;
+
+/** A custom resource of the workload. Its definition is the cluster's, not the namespace's. */
+const HELD: Resource = { group: 'chaos.gantry.dev', version: 'v1', resource: 'helds', kind: 'Held', namespaced: true };
+/** Kinds whose objects have finalizers. */
+export const HELD_KINDS: readonly Resource[] = [CONFIG_MAPS, HELD];
 
 /** Objects that are deleted while a finalizer holds them. */
 export const FINALIZER_WORKLOAD: Workload = {
   name: 'finalizers',
-  what: 'Objects with a finalizer are deleted; each one is there until the finalizer is taken away, and then gone.',
+  what: 'ConfigMaps and custom resources with a finalizer are deleted; each one is there until the finalizer is taken away, and then gone.',
   start: startFinalizers,
 };
 
 async function startFinalizers(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const client = new RecordedClient(context, 'finalizers-0');
-  const violations: string[] = [];
-  const released: ObjectKey[] = [];
-  const working = work(context, { client, violations, released }, stop);
-  return await Promise.resolve({
-    finish: async () => {
-      await working;
-      const wrong = await untilRight(context.clock, async (signal) => {
-        const { items } = await client.api.list(CONFIG_MAPS, { namespace: context.namespace }, signal);
-        const names = new Set(items.map(({ metadata }) => metadata.name));
-        return released.flatMap(({ name }) => (names.has(name) ? [`${name} is there without its finalizer`] : []));
-      });
-      client.api[Symbol.dispose]();
-      return [...violations, ...wrong];
-    },
+  using setup = context.connect();
+  await define(context, setup);
+  const holders = HELD_KINDS.map((resource, index): Holder => {
+    const client = new RecordedClient(context, `finalizers-${index}`);
+    return { client, resource, violations: [], released: [] };
   });
+  const working = holders.map((holder) => work(context, holder, stop));
+  return {
+    finish: async () => {
+      await Promise.all(working);
+      const wrong = await untilRight(context.clock, async (signal) =>
+        (await Promise.all(holders.map((holder) => leftOver(context, holder, signal)))).flat(),
+      );
+      for (const { client } of holders) client.api[Symbol.dispose]();
+      return [...holders.flatMap(({ violations }) => violations), ...wrong];
+    },
+  };
 }
 
-interface Work {
+/** One client, and the kind of its objects. */
+interface Holder {
   readonly client: RecordedClient;
+  readonly resource: Resource;
   readonly violations: string[];
   readonly released: ObjectKey[];
 }
 
+/** Makes the custom resource, and waits until it is served. */
+async function define({ clock, namespace }: WorkloadContext, api: HttpClient): Promise<void> {
+  try {
+    await api.create(CUSTOM_RESOURCE_DEFINITIONS, definition(), AbortSignal.timeout(CREATE_MS));
+  } catch (error) {
+    if (!isReason(error, 'AlreadyExists')) throw error;
+  }
+  const wrong = await untilRight(clock, async (signal) => (await api.list(HELD, { namespace }, signal), []), CREATE_MS);
+  if (wrong.length > 0) throw new CommandError(`the custom resource ${HELD.resource} is not served: ${wrong.join()}`);
+}
+
+async function leftOver({ namespace }: WorkloadContext, { client, resource, released }: Holder, signal: AbortSignal) {
+  const { items } = await client.api.list(resource, { namespace }, signal);
+  const names = new Set(items.map(({ metadata }) => metadata.name));
+  return released.flatMap(({ name }) => (names.has(name) ? [`${name} is there without its finalizer`] : []));
+}
+
 async function work(
   { clock, namespace }: WorkloadContext,
-  { client, ...found }: Work,
+  { client, resource, ...found }: Holder,
   stop: AbortSignal,
 ): Promise<void> {
   const { api } = client;
   for (let number = 0; !stop.aborted; number++) {
     const key = { namespace, name: `held-${number}` };
-    const about = { resource: CONFIG_MAPS, key } as const;
+    const about = { resource, key } as const;
     const create = () =>
-      client.send({ verb: 'create', ...about }, (signal) => api.create(CONFIG_MAPS, heldObject(key), signal));
+      client.send({ verb: 'create', ...about }, (signal) => api.create(resource, heldObject(resource, key), signal));
     if (!(await isDone(clock, create, 409))) continue;
-    const remove = () =>
-      client.send({ verb: 'delete', ...about }, (signal) => api.delete(CONFIG_MAPS, key, {}, signal));
+    const remove = () => client.send({ verb: 'delete', ...about }, (signal) => api.delete(resource, key, {}, signal));
     if (!(await isDone(clock, remove))) continue;
-    const read = await client.send({ verb: 'get', ...about }, (signal) => api.get(CONFIG_MAPS, key, signal));
+    const read = await client.send({ verb: 'get', ...about }, (signal) => api.get(resource, key, signal));
     if (read.kind === 'ok' && read.object === undefined)
       found.violations.push(`${key.name} is gone with its finalizer`);
     if (read.kind === 'ok' && read.object !== undefined && read.object.metadata.deletionTimestamp === undefined) {
       found.violations.push(`${key.name} has no deletion time after its deletion was acknowledged`);
     }
     const release = { merge: { metadata: { finalizers: null } } };
-    const patch = () =>
-      client.send({ verb: 'patch', ...about }, (signal) => api.patch(CONFIG_MAPS, key, release, signal));
+    const patch = () => client.send({ verb: 'patch', ...about }, (signal) => api.patch(resource, key, release, signal));
     // Not found: an attempt whose outcome was unknown has taken it away.
     if (await isDone(clock, patch, 404)) found.released.push(key);
     await pause(clock, EVERY_MS, stop);
@@ -84,6 +119,23 @@ async function isDone(
   return false;
 }
 
-function heldObject({ namespace, name }: ObjectKey): ConfigMap {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, finalizers: [FINALIZER] } };
+function heldObject({ group, version, kind }: Resource, { namespace, name }: ObjectKey): KubeObject {
+  const apiVersion = group === '' ? version : `${group}/${version}`;
+  return { apiVersion, kind, metadata: { name, namespace, finalizers: [FINALIZER] } };
+}
+
+function definition(): CustomResourceDefinition {
+  const { group, version, resource, kind } = HELD;
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${resource}.${group}`, labels: { [CHAOS_LABEL]: 'workload' } },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: resource, singular: 'held', kind, listKind: `${kind}List` },
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  };
 }

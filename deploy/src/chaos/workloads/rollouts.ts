@@ -2,6 +2,7 @@ import { pause, type Random } from '@gantry/base';
 import {
   type Deployment,
   DEPLOYMENTS,
+  type Eviction,
   type KubeObject,
   type ObjectKey,
   POD_DISRUPTION_BUDGETS,
@@ -15,9 +16,12 @@ import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const DEPLOYMENT_COUNT = 2;
 const CREATE_MS = 30_000;
+const EVICT_EVERY_MS = 9_000;
 const CHANGE_EVERY_MS = [4_000, 12_000] as const;
 /** Half a second apart, or fifteen where the API does not respond. */
 const PATCH_ATTEMPTS = 100;
+/** What is wanted in the end is the same in each run, so that the end states can be compared. */
+const END = { revision: 1_000_000, replicas: 3 } as const;
 const REVISION = 'gantry.chaos/revision';
 /** Of the Deployment: the last change, which is unique. */
 const VALUE = 'gantry.chaos/value';
@@ -26,7 +30,7 @@ const APP = 'app';
 /** Deployments whose template and number of replicas change again and again, each with a disruption budget. */
 export const ROLLOUT_WORKLOAD: Workload = {
   name: 'rollouts',
-  what: 'Deployments with disruption budgets are changed and scaled again and again; in the end, exactly the last pods run.',
+  what: 'Deployments with disruption budgets are changed and scaled again and again, and their pods are evicted; in the end, exactly the last pods run.',
   start: startRollouts,
 };
 
@@ -50,12 +54,20 @@ async function startRollouts(context: WorkloadContext, stop: AbortSignal): Promi
     await setup.create(POD_DISRUPTION_BUDGETS, budgetObject(namespace, wanted.name), AbortSignal.timeout(CREATE_MS));
   }
   const clients = all.map((_, index) => new RecordedClient(context, `rollouts-${index}`));
-  const working = all.map((wanted, index) => change(context, clients[index] as RecordedClient, wanted, stop));
+  const evicting = new RecordedClient(context, 'rollouts-evictions');
+  const working = [
+    ...all.map((wanted, index) => change(context, clients[index] as RecordedClient, wanted, stop)),
+    evict(context, evicting, all, stop),
+  ];
   return {
     finish: async () => {
       await Promise.all(working);
+      for (const [index, wanted] of all.entries()) {
+        Object.assign(wanted, END);
+        await apply(context, clients[index] as RecordedClient, wanted, 'end');
+      }
       const wrong = await judge(context, all);
-      for (const { api } of clients) api[Symbol.dispose]();
+      for (const { api } of [...clients, evicting]) api[Symbol.dispose]();
       return wrong;
     },
   };
@@ -75,17 +87,53 @@ async function change(
     // A scale-down during a rollout takes from all ReplicaSets in proportion, whatever is available, as in Kubernetes: it comes between.
     if (turn % 2 === 1 && (await isRolledOut(client, key))) wanted.replicas = 2 + Math.floor(random() * 4);
     else wanted.revision++;
-    const { revision, replicas } = wanted;
-    const value = `${++sent}: revision ${revision}, ${replicas} replicas`;
-    const template = { metadata: { annotations: { [REVISION]: String(revision) } } };
-    const merge = { metadata: { annotations: { [VALUE]: value } }, spec: { replicas, template } };
-    // A merge patch says the whole of what is wanted: it can be repeated, also after faults have ended.
-    for (let done = false, attempt = 0; !done && attempt < PATCH_ATTEMPTS; attempt++) {
-      const request = { verb: 'patch', resource: DEPLOYMENTS, key, value, readValue: valueOf } as const;
-      const outcome = await client.send(request, (signal) => client.api.patch(DEPLOYMENTS, key, { merge }, signal));
-      done = outcome.kind === 'ok';
-      if (!done) await pause(clock, 500, new AbortController().signal);
+    await apply({ clock, namespace }, client, wanted, String(++sent));
+  }
+}
+
+/** Evicts each running pod of a Deployment, one right after the other: its budget allows one of them. */
+async function evict(
+  { clock, namespace, random }: WorkloadContext,
+  client: RecordedClient,
+  all: readonly Wanted[],
+  stop: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await pause(clock, EVICT_EVERY_MS, stop);
+    const chosen = all[Math.floor(random() * all.length)];
+    if (stop.aborted || chosen === undefined) return;
+    const labelSelector = `${APP}=${chosen.name}`;
+    // Without a response of the API, there is nobody to evict.
+    const pods = await client.api
+      .list(PODS, { namespace, labelSelector }, AbortSignal.timeout(CREATE_MS))
+      .catch(() => undefined);
+    for (const { metadata, status } of pods?.items ?? []) {
+      if (status?.phase !== 'Running' || metadata.deletionTimestamp !== undefined) continue;
+      const key: ObjectKey = { namespace, name: metadata.name ?? '' };
+      const object: Eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { ...key } };
+      await client.send({ verb: 'evict', resource: PODS, key }, (signal) =>
+        client.api.createSubresource(PODS, { ...key, subresource: 'eviction' }, object, signal),
+      );
     }
+  }
+}
+
+/** Sends what is wanted until that is acknowledged. A merge patch says the whole of it: it can be repeated, also after faults have ended. */
+async function apply(
+  { clock, namespace }: Pick<WorkloadContext, 'clock' | 'namespace'>,
+  client: RecordedClient,
+  { name, revision, replicas }: Wanted,
+  number: string,
+): Promise<void> {
+  const key = { namespace, name };
+  const value = `${number}: revision ${revision}, ${replicas} replicas`;
+  const template = { metadata: { annotations: { [REVISION]: String(revision) } } };
+  const merge = { metadata: { annotations: { [VALUE]: value } }, spec: { replicas, template } };
+  for (let done = false, attempt = 0; !done && attempt < PATCH_ATTEMPTS; attempt++) {
+    const request = { verb: 'patch', resource: DEPLOYMENTS, key, value, readValue: valueOf } as const;
+    const outcome = await client.send(request, (signal) => client.api.patch(DEPLOYMENTS, key, { merge }, signal));
+    done = outcome.kind === 'ok';
+    if (!done) await pause(clock, 500, new AbortController().signal);
   }
 }
 
@@ -136,6 +184,8 @@ function deploymentObject(namespace: string, { name, revision, replicas }: Wante
     metadata: { name, namespace, annotations: { [VALUE]: 'created' } },
     spec: {
       replicas,
+      // No ReplicaSet of a former revision stays: how many there are differs between runs.
+      revisionHistoryLimit: 0,
       selector: { matchLabels: labels },
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } },
       template: {

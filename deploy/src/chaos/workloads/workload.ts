@@ -8,6 +8,8 @@ export interface WorkloadContext {
   /** Opens a client of its own, with connections of its own. */
   readonly connect: () => HttpClient;
   readonly namespace: string;
+  /** The image of the cluster's services, for pods: it has Node.js. */
+  readonly serviceImage: string;
   readonly folder: RunFolder;
   readonly tally: Tally;
   readonly clock: Clock;

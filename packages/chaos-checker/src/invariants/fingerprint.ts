@@ -54,6 +54,8 @@ const LEFT_OUT = new Set([
   'certificates.k8s.io/certificatesigningrequests',
   'storage.k8s.io/csinodes',
   'networking.k8s.io/ipaddresses',
+  // Named after the uid of their claim, which is compared.
+  'persistentvolumes',
 ]);
 const STATUS = [
   'phase',

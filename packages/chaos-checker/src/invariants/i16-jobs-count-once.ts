@@ -9,8 +9,8 @@ const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 /**
  * I16 (Kubernetes: Job tracking with finalizers, CronJob). `status.succeeded` of a Job counts each succeeded pod at most once, never
  * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created for an
- * index that has completed. A CronJob creates one Job for each scheduled time. Marks of clients show no index that ran again after its
- * pod had succeeded. From etcd's history and the clients' marks.
+ * index that has completed. A CronJob creates one Job for each scheduled time. Marks of clients show no index that ran again in a pod that
+ * was created after another one's success had been committed. From etcd's history and the clients' marks.
  */
 export const jobsCountOnce: Invariant = {
   id: 'I16',
@@ -19,12 +19,18 @@ export const jobsCountOnce: Invariant = {
   needs: ['etcd'],
   observe(world, findings) {
     const succeeded = new Map<string, Set<string>>();
+    /** When a pod, by uid, was created, and when its success was committed. */
+    const createdMs = new Map<string, number>();
+    const succeededMs = new Map<string, number>();
+    const marked = new Map<string, { readonly uid: string; readonly source: Source }[]>();
     const fired = new Map<string, { uid: string; source: Source }>();
-    const learnPod = (pod: ApiObject | undefined) => {
+    const learnPod = (pod: ApiObject | undefined, atMs: number) => {
       const job = controllerOf(pod);
       if (job?.kind !== 'Job' || job.uid === undefined || pod?.status?.phase !== 'Succeeded') return;
       const uids = succeeded.get(job.uid) ?? new Set();
-      succeeded.set(job.uid, uids.add(pod.metadata?.uid ?? ''));
+      const uid = pod.metadata?.uid ?? '';
+      succeeded.set(job.uid, uids.add(uid));
+      if (!succeededMs.has(uid)) succeededMs.set(uid, atMs);
     };
     const judgePod = (key: string, pod: ApiObject, atMs: number, source: Source) => {
       const job = world.byUid.get(controllerOf(pod)?.uid ?? '');
@@ -69,8 +75,11 @@ export const jobsCountOnce: Invariant = {
     return {
       change({ resource, key, before, after, atMs, source }) {
         if (resource === 'pods') {
-          learnPod(after?.object);
-          if (before === undefined && after !== undefined) judgePod(key, after.object ?? {}, atMs, source);
+          learnPod(after?.object, atMs);
+          if (before === undefined && after !== undefined) {
+            createdMs.set(after.object?.metadata?.uid ?? '', atMs);
+            judgePod(key, after.object ?? {}, atMs, source);
+          }
         }
         if (resource !== 'batch/jobs' || after === undefined) return;
         if (before === undefined) {
@@ -83,17 +92,17 @@ export const jobsCountOnce: Invariant = {
         if (!('observe' in line) || line.observe !== 'job-done') return;
         const [mark = '', uid = ''] = line.value.split('@');
         const id = `${line.key}#${mark}`;
-        const first = fired.get(id);
+        const known = marked.get(id) ?? [];
+        marked.set(id, known);
         findings.checked();
-        if (first === undefined) fired.set(id, { uid, source });
-        else if (first.uid !== uid && [...succeeded.values()].some((uids) => uids.has(first.uid))) {
-          findings.violation(
-            line.atMs,
-            `${line.key}: ${mark} was done again after its pod had succeeded`,
-            first.source,
-            source,
-          );
-        }
+        // A pod may repeat its own mark: its request was done without a response.
+        const earlier = known.find(
+          (one) => one.uid !== uid && (succeededMs.get(one.uid) ?? Infinity) < (createdMs.get(uid) ?? 0),
+        );
+        known.push({ uid, source });
+        if (earlier === undefined) return;
+        const what = `${line.key}: ${mark} was done again by pod ${uid}, created after pod ${earlier.uid} had succeeded`;
+        findings.violation(line.atMs, what, earlier.source, source);
       },
     };
   },

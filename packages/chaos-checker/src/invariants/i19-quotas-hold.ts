@@ -1,6 +1,6 @@
 import { isTerminal } from '../history/api-objects.ts';
 import { add, nanosOf, podRequests } from '../history/quantities.ts';
-import type { ObjectVersion, World } from '../history/world.ts';
+import type { Change, ObjectVersion, World } from '../history/world.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
 
 const NANO = 1_000_000_000n;
@@ -15,7 +15,7 @@ const COUNTED: Readonly<Record<string, string>> = {
 };
 
 /**
- * I19 (Kubernetes: ResourceQuota). `status.used` never grows beyond `hard`. At the end, in calm, it is not below the true sum, and not
+ * I19 (Kubernetes: ResourceQuota). `status.used` never grows beyond `hard`, nor does the number of objects, of those that are counted. At the end, in calm, it is not below the true sum, and not
  * above it for longer than the interval of recounts. The sum is computed here for numbers of objects and for cpu, memory and ephemeral
  * storage requested by pods. Quotas with scopes and limits of other resources are left out. From etcd's history.
  */
@@ -26,8 +26,31 @@ export const quotasHold: Invariant = {
   needs: ['etcd'],
   observe(world, findings) {
     const { stillMs, recountMs } = boundsOf(world);
+    /** Numbers of objects by resource and namespace. */
+    const counts = new Map<string, number>();
+    const count = (resource: string, namespace: string, by: number) => {
+      const id = `${resource} ${namespace}`;
+      counts.set(id, (counts.get(id) ?? 0) + by);
+      return counts.get(id) ?? 0;
+    };
+    const judgeCreation = ({ resource, namespace, key, atMs, source }: Change, number: number) => {
+      for (const { object, source: quota } of inNamespace(world, 'resourcequotas', namespace)) {
+        for (const [name, text] of Object.entries(object?.status?.hard ?? {})) {
+          if (countedResource(name) !== resource) continue;
+          findings.checked();
+          if (BigInt(number) * NANO <= (nanosOf(text) ?? 0n)) continue;
+          findings.violation(atMs, `${key} is number ${number} under a quota of ${text} ${name}`, quota, source);
+        }
+      }
+    };
     return {
-      change({ resource, key, before, after, atMs, source }) {
+      begin() {
+        for (const { resource, namespace } of world.objects.values()) count(resource, namespace, 1);
+      },
+      change(change) {
+        const { resource, namespace, key, before, after, atMs, source } = change;
+        if (before === undefined && after !== undefined) judgeCreation(change, count(resource, namespace, 1));
+        if (before !== undefined && after === undefined) count(resource, namespace, -1);
         if (resource !== 'resourcequotas' || after === undefined) return;
         const old = before?.object?.status?.used ?? {};
         const { used = {}, hard = {} } = after.object?.status ?? {};
@@ -91,7 +114,7 @@ function newestIn(world: World, namespace: string): number {
 }
 
 function actualUse(world: World, namespace: string, name: string): bigint | undefined {
-  const counted = name.startsWith('count/') ? resourceOf(name.slice('count/'.length)) : COUNTED[name];
+  const counted = countedResource(name);
   if (counted !== undefined) return BigInt(inNamespace(world, counted, namespace).length) * NANO;
   const request = name === 'pods' ? 'pods' : /^(?:requests\.)?(cpu|memory|ephemeral-storage)$/.exec(name)?.[1];
   if (request === undefined) return undefined;
@@ -101,6 +124,11 @@ function actualUse(world: World, namespace: string, name: string): bigint | unde
     if (pod !== undefined && !isTerminal(pod)) add(sum, podRequests(pod));
   }
   return sum.get(request) ?? 0n;
+}
+
+/** The resource whose objects are counted under a name of a quota; undefined for other uses. */
+function countedResource(name: string): string | undefined {
+  return name.startsWith('count/') ? resourceOf(name.slice('count/'.length)) : COUNTED[name];
 }
 
 /** `deployments.apps` is `apps/deployments` in etcd's keys. */

@@ -4,19 +4,22 @@ import { boundsOf, type Invariant } from './invariant.ts';
 
 /**
  * I34 (Kubernetes: EndpointSlices). No request to a Service is answered by a pod that has not been ready, or whose node has been lost, for
- * longer than the bound. Time while faults act does not count. Services that publish unready addresses are left out. From the clients'
- * records, by the uid of the pod that answered, and etcd's history.
+ * longer than the bound, and none fails while a pod of the Service has been ready for that long. Time while faults act does not count. Services
+ * that publish unready addresses are left out. From the clients' records, by the uid of the pod that answered, and etcd's history.
  */
 export const noDeadEndpoints: Invariant = {
   id: 'I34',
-  title: 'No request reaches a pod that is long not ready',
-  unit: 'responses of Services',
+  title: 'No request reaches a pod that is long not ready, and none fails in calm',
+  unit: 'requests to Services',
   needs: ['etcd', 'clients'],
   observe(world, findings) {
     const { endpointMs } = boundsOf(world);
     /** Since when a pod, by uid, has not been ready, or a node, by name. */
     const unready = new Map<string, { sinceMs: number; source: Source }>();
+    const readySince = new Map<string, number>();
     const learn = (id: string, ready: boolean, atMs: number, source: Source) => {
+      if (!ready) readySince.delete(id);
+      else if (!readySince.has(id)) readySince.set(id, atMs);
       if (ready) unready.delete(id);
       else if (!unready.has(id)) unready.set(id, { sinceMs: atMs, source });
     };
@@ -37,11 +40,24 @@ export const noDeadEndpoints: Invariant = {
         if (resource === 'nodes') learn(name, hasCondition(after?.object, 'Ready'), atMs, source);
       },
       client(line, source) {
-        if (!('observe' in line) || line.observe !== 'served') return;
+        if (!('observe' in line) || (line.observe !== 'served' && line.observe !== 'refused')) return;
         const [namespace = '', name = ''] = line.key.split('/');
         const service = world.get('services', namespace, name)?.object;
         if (service?.spec?.publishNotReadyAddresses === true) return;
         findings.checked();
+        if (line.observe === 'refused') {
+          if (world.calmMs() <= endpointMs) return;
+          const ready = [...world.list('pods')].find(
+            ({ object, namespace: of }) =>
+              of === namespace &&
+              isSelected(service, object) &&
+              line.atMs - (readySince.get(object?.metadata?.uid ?? '') ?? Infinity) > endpointMs,
+          );
+          if (ready === undefined) return;
+          const what = `${line.key}: ${line.value} in calm, though ${ready.name} has been ready for longer than ${endpointMs} ms`;
+          findings.violation(line.atMs, what, ready.source, source);
+          return;
+        }
         for (const id of [line.value, homes.get(line.value) ?? '']) {
           const since = unready.get(id);
           if (since === undefined || Math.min(line.atMs - since.sinceMs, world.calmMs()) <= endpointMs) continue;
@@ -52,3 +68,9 @@ export const noDeadEndpoints: Invariant = {
     };
   },
 };
+
+/** Whether a Service, whose selector is a map of labels, selects the pod. */
+function isSelected(service: ApiObject | undefined, pod: ApiObject | undefined): boolean {
+  const labels = Object.entries((service?.spec?.selector ?? {}) as Readonly<Record<string, string>>);
+  return labels.length > 0 && labels.every(([name, value]) => pod?.metadata?.labels?.[name] === value);
+}

@@ -1,3 +1,4 @@
+import type { ClientLine } from '../artifacts.ts';
 import { addObject, edit, type EditableRun, found, type ObjectPut, putsOf, revisionAt } from './editable-run.ts';
 import { boundPods, type Mutation, mutation } from './mutation.ts';
 
@@ -65,6 +66,24 @@ export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
     again.metadata = { ...again.metadata, name: 'work-0-again', uid: 'again' };
     addObject(revisionAt(run, (run.run.quietFromMs ?? 0) + 1000), 'pods', again);
   }),
+  mutation('I16', 'a mark of an index that was made again', (run) => {
+    const pods = putsOf(run, 'pods/chaos/work-0');
+    const first = found(
+      pods.find(({ object }) => object.status?.phase === 'Succeeded'),
+      'success of the Job',
+    );
+    const again = structuredClone(first.object);
+    again.metadata = { ...again.metadata, name: 'work-0-again', uid: 'again', annotations: {} };
+    again.status = { phase: 'Running' };
+    addObject(revisionAt(run, first.at.atMs + 1000), 'pods', again);
+    const mark = (uid: string | undefined): ClientLine => ({
+      atMs: run.run.endedAtMs - 1,
+      observe: 'job-done',
+      key: 'chaos/work',
+      value: `0@${uid}`,
+    });
+    run.clients.set('marks-0.jsonl', [mark(first.object.metadata?.uid), mark('again')]);
+  }),
   mutation('I17', 'two daemons on a node', (run) => {
     addCopy(found(boundPods(run, 'chaos/ds-')[0], 'daemon'), 1);
   }),
@@ -77,6 +96,11 @@ export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
     edit(putsOf(run, 'resourcequotas/chaos/limits').slice(-1), (quota) => {
       quota.status = { ...quota.status, used: { ...quota.status?.used, pods: '31' } };
     });
+  }),
+  mutation('I19', 'an object more than the limit', (run) => {
+    const at = revisionAt(run, 1000);
+    for (const name of Array.from({ length: 40 }, (_, index) => `more-${index}`))
+      addObject(at, 'services', { metadata: { namespace: 'chaos', name, uid: name } });
   }),
   mutation('I19', 'a use that is less than the objects', (run) => {
     edit(putsOf(run, 'resourcequotas/chaos/limits').slice(-1), (quota) => {

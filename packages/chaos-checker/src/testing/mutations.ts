@@ -146,6 +146,15 @@ const PODS: readonly Mutation[] = [
       labels: { ...start.labels, 'io.kubernetes.pod.uid': 'other' },
     });
   }),
+  mutation('I9', 'a former pod of an ordinal that still takes what clients append', (run) => {
+    const appended = (atMs: number, uid: string): ClientLine => ({
+      atMs,
+      observe: 'appended',
+      key: 'chaos/db-0',
+      value: `${atMs}@${uid}`,
+    });
+    run.clients.set('appends-0.jsonl', [appended(1000, 'one'), appended(2000, 'two'), appended(3000, 'one')]);
+  }),
   mutation('I10', 'a container without a pod', (run) => {
     const start = found(startsOf(run, 'web')[0], 'start of web');
     const last = run.engine.findLastIndex((line) => 'snapshot' in line);
@@ -369,6 +378,10 @@ const CLIENTS: readonly Mutation[] = [
     );
     const value = found(gone.object.metadata?.uid, 'uid');
     run.clients.set('service-0.jsonl', [{ atMs: run.run.endedAtMs - 1, observe: 'served', key: 'chaos/web', value }]);
+  }),
+  mutation('I34', 'a connection that is refused in calm', (run) => {
+    const atMs = run.run.endedAtMs - 1;
+    run.clients.set('service-0.jsonl', [{ atMs, observe: 'refused', key: 'chaos/web', value: 'refused' }]);
   }),
   mutation('I35', 'two pods with one address', (run) => {
     const address = found(boundPods(run, 'chaos/db-0').at(-1)?.object.status?.podIPs, 'address of db-0');

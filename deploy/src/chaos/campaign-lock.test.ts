@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { CommandConfig } from '../config.ts';
+import { refuseDuringCampaign, takeCampaignLock } from './campaign-lock.ts';
+import { Journal } from './journal.ts';
+
+function configOfNewHome(): CommandConfig {
+  const home = mkdtempSync(join(tmpdir(), 'gantry-lock-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  return { home } as CommandConfig;
+}
+
+test('of two campaigns that start together, one is refused', () => {
+  const config = configOfNewHome();
+  const first = takeCampaignLock(config);
+  expect(() => takeCampaignLock(config)).toThrow('npm run chaos runs on this cluster');
+  new Journal(config, 42).begin('chaos');
+  expect(() => refuseDuringCampaign(config)).toThrow('(process 42)');
+  first[Symbol.dispose]();
+  expect(() => refuseDuringCampaign(config)).not.toThrow();
+});
+
+test('a campaign that was killed holds up nobody, though its journal is there', { timeout: 60_000 }, async () => {
+  const config = configOfNewHome();
+  new Journal(config, process.pid).begin('chaos');
+  const module = new URL('campaign-lock.ts', import.meta.url).href;
+  const program = `const { takeCampaignLock } = await import('${module}');
+    takeCampaignLock(${JSON.stringify(config)}); console.log('taken'); setInterval(() => {}, 1000);`;
+  const options = ['--conditions=gantry-source', '--disable-warning=ExperimentalWarning', '--input-type=module'];
+  const holder = spawn(process.execPath, [...options, '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void holder.kill('SIGKILL'));
+  await once(holder.stdout, 'data');
+  expect(() => refuseDuringCampaign(config)).toThrow('npm run chaos runs on this cluster');
+  holder.kill('SIGKILL');
+  await once(holder, 'close');
+  expect(() => refuseDuringCampaign(config)).not.toThrow();
+});
+
+test('a home without a campaign is left as it is', () => {
+  expect(() => refuseDuringCampaign({ home: '/does/not/exist' } as CommandConfig)).not.toThrow();
+});

@@ -1,0 +1,108 @@
+import type { Target } from '../engine.ts';
+import type { FaultKind } from '../fault.ts';
+
+/** What a client waits for after a fault. `acts.ts` says how each is seen. */
+export type ActName =
+  | 'binding'
+  | 'replicaset'
+  | 'writes'
+  | 'election'
+  | 'holder'
+  | 'renewal'
+  | 'pod-starts'
+  | 'successor';
+
+/** One cell of the table: a fault of a component, and what shows that its work goes on. */
+export interface Cell {
+  readonly component: string;
+  readonly fault: string;
+  readonly kind: FaultKind['kind'];
+  readonly target: Target;
+  readonly peer?: Target;
+  readonly act: ActName;
+  /** Of `holder` and `renewal`: the beginning of the Lease's name in kube-system. */
+  readonly lease?: string;
+  /** Acts count when this Lease has another holder: a leader that is cut off from etcd works on until its own one ends. */
+  readonly afterHandover?: string;
+}
+
+interface Component {
+  readonly name: string;
+  readonly target: Target;
+  /** Whom it is cut off from: the name in the table, and the target. */
+  readonly peers: Readonly<Record<string, Target>>;
+  readonly lease?: string;
+  /** Of one that does not need etcd for its work: its Lease. */
+  readonly worksWithoutEtcd?: string;
+  /** After the end of its process. */
+  readonly afterEnd: ActName;
+  /** While it stands still or is cut off; as after its end if absent. */
+  readonly whileAway?: ActName;
+}
+
+const COMPONENTS: readonly Component[] = [
+  {
+    name: 'scheduler',
+    target: 'scheduler/leader',
+    peers: { 'the API': 'apiserver', etcd: 'etcd' },
+    worksWithoutEtcd: 'kube-scheduler',
+    afterEnd: 'binding',
+  },
+  {
+    name: 'controller-manager',
+    target: 'controller-manager/leader',
+    peers: { 'the API': 'apiserver', etcd: 'etcd' },
+    worksWithoutEtcd: 'kube-controller-manager',
+    afterEnd: 'replicaset',
+  },
+  {
+    name: 'API server',
+    target: 'apiserver/1',
+    peers: { 'the load balancer': 'load-balancer', etcd: 'etcd' },
+    afterEnd: 'writes',
+  },
+  { name: 'etcd leader', target: 'etcd/leader', peers: { 'the other members': 'etcd/others' }, afterEnd: 'writes' },
+  {
+    name: 'storage owner',
+    target: 'apiserver/leader',
+    peers: { etcd: 'etcd' },
+    afterEnd: 'election',
+  },
+  {
+    name: 'agent',
+    target: 'agent/standby',
+    peers: { 'the API': 'apiserver' },
+    afterEnd: 'pod-starts',
+    whileAway: 'successor',
+  },
+  {
+    name: 'host custodian',
+    target: 'agent/leader',
+    peers: { 'the API': 'apiserver' },
+    lease: 'gantry-host-',
+    afterEnd: 'renewal',
+    whileAway: 'holder',
+  },
+];
+
+/** All cells, in the order of the table. */
+export const CELLS: readonly Cell[] = COMPONENTS.flatMap(cellsOf);
+
+function cellsOf(component: Component): readonly Cell[] {
+  const { name, target, peers, lease, worksWithoutEtcd, afterEnd, whileAway = afterEnd } = component;
+  const prefix = target.startsWith('etcd/') ? 'etcd-' : '';
+  const about = { component: name, target, ...(lease === undefined ? {} : { lease }) };
+  const cuts = Object.entries(peers).flatMap(([what, peer]): readonly Cell[] => {
+    const handover = peer !== 'etcd' || worksWithoutEtcd === undefined ? {} : { afterHandover: worksWithoutEtcd };
+    return [
+      { ...about, ...handover, fault: `cut from ${what}`, kind: 'cut', peer, act: whileAway },
+      { ...about, ...handover, fault: `its packets to ${what} are lost`, kind: 'cut-requests', peer, act: whileAway },
+    ];
+  });
+  return [
+    { ...about, fault: 'SIGKILL', kind: `${prefix}kill`, act: afterEnd },
+    { ...about, fault: 'SIGTERM', kind: `${prefix}terminate`, act: afterEnd },
+    { ...about, fault: 'pause', kind: `${prefix}pause`, act: whileAway },
+    ...cuts,
+  ];
+}

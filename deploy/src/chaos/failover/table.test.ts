@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { FAULT_KINDS } from '../faults/index.ts';
+import { CELLS } from './cells.ts';
+import { formatTable, nextCell, parseTrials, type Trial } from './table.ts';
+
+const [first, second] = CELLS;
+if (first === undefined || second === undefined) throw new TypeError('no cells');
+const trialOf = ({ component, fault, act }: (typeof CELLS)[number], ms?: number): Trial => ({
+  component,
+  fault,
+  act,
+  ...(ms === undefined ? {} : { ms }),
+  at: '2026-01-01T00:00:00.000Z',
+  detail: '',
+});
+
+test('each cell has a fault that exists, and a name of its own', () => {
+  const kinds = new Set(FAULT_KINDS.map(({ kind }) => kind));
+  expect(CELLS.filter(({ kind }) => !kinds.has(kind))).toEqual([]);
+  expect(new Set(CELLS.map(({ component, fault }) => `${component}: ${fault}`)).size).toBe(CELLS.length);
+});
+
+test('the cell with the fewest trials comes next, until all have enough', () => {
+  const cells = [first, second];
+  expect(nextCell(cells, [], 1)).toBe(first);
+  expect(nextCell(cells, [trialOf(first)], 2)).toBe(second);
+  expect(nextCell(cells, [trialOf(first), trialOf(second)], 2)).toBe(first);
+  expect(nextCell(cells, [trialOf(first), trialOf(second)], 1)).toBeUndefined();
+});
+
+test('the table has the median, the 99th percentile and the longest, and an act that was not seen is the longest', () => {
+  const times = Array.from({ length: 100 }, (_, index) => trialOf(first, (index + 1) * 10));
+  expect(formatTable(times)).toContain(
+    `| ${first.component} | ${first.fault} | a new pod is bound | 100 | 0.50 s | 0.99 s | 1.00 s |`,
+  );
+  expect(formatTable([trialOf(first, 10), trialOf(first)])).toContain('| 2 | 0.01 s | not seen | not seen |');
+});
+
+test.each([
+  ['{', 'trials.jsonl:1 is not JSON'],
+  [JSON.stringify({ ...trialOf(first, 1), ms: -1 }), 'trials.jsonl:1: ms: '],
+])('a file of trials with the line %s is refused', (line, message) => {
+  expect(() => parseTrials(`${line}\n`, 'trials.jsonl')).toThrow(message);
+});
+
+test('trials are read as they were written', () => {
+  const trials = [trialOf(first, 5), trialOf(second)];
+  expect(parseTrials(trials.map((trial) => `${JSON.stringify(trial)}\n`).join(''), 'f')).toEqual(trials);
+});
