@@ -60,14 +60,14 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
  */
 export const PASSED_ON_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'";
 
-/** The policy of the page: everything comes from its own origin. Editor and terminal write style elements. */
+/** The policy of the page: everything comes from files of its own origin. Editor and terminal adopt their style sheets. */
 export function pagePolicy(origin: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "font-src 'self' data:",
+    "style-src 'self'",
+    "img-src 'self'",
+    "font-src 'self'",
     `connect-src 'self' ${origin.replace(/^http/, 'ws')}`,
     "worker-src 'self'",
     "manifest-src 'self'",

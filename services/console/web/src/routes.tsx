@@ -6,7 +6,7 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router';
 import { Frame } from './shell/frame.tsx';
-import { NotFound } from './shell/notices.tsx';
+import { NotFound, PageFailure } from './shell/notices.tsx';
 
 /** Search parameters are texts: `parse` keeps those that are, and leaves out the others. */
 const texts =
@@ -48,12 +48,31 @@ const object = createRoute({
   component: lazyRouteComponent(() => import('./object/object-page.tsx'), 'ObjectPage'),
 });
 
-const routeTree = root.addChildren([cluster, objects, object]);
+const loops = createRoute({
+  getParentRoute: () => root,
+  path: '/control-loops',
+  component: lazyRouteComponent(() => import('./control-plane/loops-page.tsx'), 'LoopsPage'),
+});
+
+const etcd = createRoute({
+  getParentRoute: () => root,
+  path: '/etcd',
+  component: lazyRouteComponent(() => import('./control-plane/etcd-page.tsx'), 'EtcdPage'),
+});
+
+const history = createRoute({
+  getParentRoute: () => root,
+  path: '/history',
+  component: lazyRouteComponent(() => import('./time/history-page.tsx'), 'HistoryPage'),
+});
+
+const routeTree = root.addChildren([cluster, loops, etcd, history, objects, object]);
 
 export const createConsoleRouter = () =>
   createRouter({
     routeTree,
     defaultPreload: 'intent',
+    defaultErrorComponent: PageFailure,
     // Texts stay texts: a version such as `12` is no number.
     parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
     stringifySearch: (search) => {

@@ -116,7 +116,7 @@ interface StepsProps {
 function Steps({ plan, states }: StepsProps): ReactNode {
   if (plan.length === 0) return <p>No pod is on this node.</p>;
   return (
-    <div className="scroll-box">
+    <div className="scroll-box" tabIndex={0}>
       <table>
         <thead>
           <tr>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allows, type ResourceRule } from './access.ts';
+import { allows, allowsPath, type ResourceRule } from './access.ts';
 
 const of = (...rules: ResourceRule[]) => ({ rules, isIncomplete: false });
 const READ_PODS: ResourceRule = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] };
@@ -35,5 +35,25 @@ describe('allows', () => {
 
   it('offers everything when the rules are incomplete', () => {
     expect(allows({ rules: [], isIncomplete: true }, { verb: 'delete', group: '', resource: 'nodes' })).toBe(true);
+  });
+});
+
+describe('allowsPath', () => {
+  const of = (...nonResourceURLs: string[]) => ({
+    ...{ rules: [], isIncomplete: false },
+    paths: [{ verbs: ['get'], nonResourceURLs }],
+  });
+
+  it('allows named paths, and those below a path with a wildcard', () => {
+    expect(allowsPath(of('/gantry/v1/*'), '/gantry/v1/leaders')).toBe(true);
+    expect(allowsPath(of('/gantry/v1/etcd'), '/gantry/v1/etcd')).toBe(true);
+    expect(allowsPath(of('/gantry/v1/etcd'), '/gantry/v1/leaders')).toBe(false);
+    expect(allowsPath(of('*'), '/gantry/v1/leaders')).toBe(true);
+    expect(allowsPath({ rules: [], isIncomplete: false }, '/gantry/v1/leaders')).toBe(false);
+  });
+
+  it('needs the verb get', () => {
+    const rules = { rules: [], isIncomplete: false, paths: [{ verbs: ['post'], nonResourceURLs: ['*'] }] };
+    expect(allowsPath(rules, '/x')).toBe(false);
   });
 });

@@ -6,9 +6,16 @@ export interface ResourceRule {
   readonly resourceNames?: readonly string[];
 }
 
+/** A rule for paths that are no resources. */
+export interface PathRule {
+  readonly verbs: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+}
+
 /** What a user may do in one namespace. */
 export interface Rules {
   readonly rules: readonly ResourceRule[];
+  readonly paths?: readonly PathRule[];
   /** The server could not list all rules: what they do not allow may be allowed. */
   readonly isIncomplete: boolean;
 }
@@ -36,6 +43,15 @@ function ruleAllows(rule: ResourceRule, { verb, group, resource, subresource, na
     (subresource !== undefined && resources.includes(`*/${subresource}`));
   const hasName = resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name));
   return hasResource && hasName && has(verbs, verb) && has(apiGroups, group);
+}
+
+/** Whether the rules allow to read a path that is no resource. */
+export function allowsPath({ paths = [], isIncomplete }: Rules, path: string): boolean {
+  const matches = (pattern: string) =>
+    pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)));
+  return (
+    isIncomplete || paths.some(({ verbs, nonResourceURLs = [] }) => has(verbs, 'get') && nonResourceURLs.some(matches))
+  );
 }
 
 function has(list: readonly string[], value: string): boolean {

@@ -44,7 +44,7 @@ export function EventsTab({ namespace, object }: TabProps): ReactNode {
   if (events.error !== undefined && events.rows.size === 0) return <Failure error={events.error} what="the events" />;
   if (sorted.length === 0) return <p className="empty">No events. The cluster forgets them after an hour.</p>;
   return (
-    <div className="scroll-box">
+    <div className="scroll-box" tabIndex={0}>
       <table>
         <thead>
           <tr>

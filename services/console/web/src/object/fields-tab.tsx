@@ -22,7 +22,7 @@ export function FieldsTab({ object }: TabProps): ReactNode {
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />
       </div>
-      <div className="scroll-box">
+      <div className="scroll-box" tabIndex={0}>
         <table>
           <thead>
             <tr>

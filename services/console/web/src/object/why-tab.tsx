@@ -17,6 +17,7 @@ import { explainPod } from '../explain/pod.ts';
 import { explainWorkload } from '../explain/rollout.ts';
 import { useConsole, useNow, useRules } from '../shell/console-context.ts';
 import { Busy, Failure } from '../shell/notices.tsx';
+import { Scheduling } from './scheduling.tsx';
 import type { TabProps } from './use-object.ts';
 
 const REFRESH_MS = 3_000;
@@ -25,7 +26,7 @@ const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.
 
 /** Why the object is as it is, in sentences. */
 export function WhyTab(props: TabProps): ReactNode {
-  const { kind, namespace, object } = props;
+  const { kind, namespace, name, object } = props;
   const { api } = useConsole();
   const rules = useRules(namespace);
   const now = useNow(REFRESH_MS);
@@ -61,6 +62,7 @@ export function WhyTab(props: TabProps): ReactNode {
           </li>
         ))}
       </ul>
+      {kind.id === 'pods' ? <Scheduling namespace={namespace} pod={name} /> : null}
       {data === undefined || data.hidden.length === 0 ? null : (
         <p className="muted">Without {data.hidden.join(', ')}, which you may not list.</p>
       )}

@@ -102,6 +102,8 @@ function Filters({ columns }: { readonly columns: readonly Column[] }): ReactNod
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const field = useRef<HTMLInputElement>(null);
+  // The address follows what is typed: it changes later than the field.
+  const [text, setText] = useState(search.q ?? '');
   const set = (change: Partial<typeof search>) =>
     void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
   useEffect(() => {
@@ -126,8 +128,11 @@ function Filters({ columns }: { readonly columns: readonly Column[] }): ReactNod
         type="search"
         aria-label="Filter"
         placeholder="Filter  ( / )"
-        value={search.q ?? ''}
-        onChange={({ currentTarget }) => set({ q: currentTarget.value || undefined })}
+        value={text}
+        onChange={({ currentTarget }) => {
+          setText(currentTarget.value);
+          set({ q: currentTarget.value || undefined });
+        }}
       />
       <Selector name="Labels" example="app=web,tier!=db" value={search.labels} onChange={(labels) => set({ labels })} />
       <Selector

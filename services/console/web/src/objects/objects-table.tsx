@@ -1,6 +1,6 @@
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, memo, type ReactNode, useRef, useState } from 'react';
+import { type KeyboardEvent, memo, type MouseEvent, type ReactNode, useRef, useState } from 'react';
 import type { Kind } from '../api/kinds.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useNow } from '../shell/console-context.ts';
@@ -28,6 +28,8 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(0);
   const now = useNow();
+  const { history } = useRouter();
+  const kept = useKeptSearch();
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -54,12 +56,21 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
     else return;
     event.preventDefault();
   };
+  // A link of the router in each row would make scrolling slow.
+  const onClick = (event: MouseEvent) => {
+    const href = (event.target as Element).closest('a')?.getAttribute('href');
+    const isOrdinary = !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (href === null || href === undefined || !isOrdinary) return;
+    event.preventDefault();
+    history.push(href);
+  };
   const template = columnTemplate(columns, hasNamespaces);
   return (
     <div
       className="scroller"
       ref={scroller}
       onKeyDown={onKeyDown}
+      onClick={onClick}
       tabIndex={rows.length === 0 ? 0 : -1}
       role="presentation"
     >
@@ -87,7 +98,7 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
               >
                 <Cells
                   row={row}
-                  kindId={kind.id}
+                  path={`/objects/${kind.id}/${row.namespace || '-'}/${encodeURIComponent(row.name)}${kept}`}
                   columns={columns}
                   hasNamespaces={hasNamespaces}
                   age={formatAge(now - row.createdAt)}
@@ -111,6 +122,13 @@ function columnTemplate(columns: readonly Shown[], hasNamespaces: boolean): stri
     return 'minmax(7rem, 1.2fr)';
   });
   return [...(hasNamespaces ? ['minmax(7rem, 1fr)'] : []), ...widths].join(' ');
+}
+
+/** What every address keeps. */
+function useKeptSearch(): string {
+  const { ns = '', at = '' } = useSearch({ from: '__root__' });
+  const kept = new URLSearchParams(Object.entries({ ns, at }).filter(([, value]) => value !== ''));
+  return kept.size === 0 ? '' : `?${kept}`;
 }
 
 interface HeadProps {
@@ -137,15 +155,14 @@ function ColumnHead({ name, description, sorting }: HeadProps): ReactNode {
 
 interface CellsProps {
   readonly row: TableRow;
-  readonly kindId: string;
+  readonly path: string;
   readonly columns: readonly Shown[];
   readonly hasNamespaces: boolean;
   readonly age: string;
   readonly isActive: boolean;
 }
 
-const Cells = memo(function Cells({ row, kindId, columns, hasNamespaces, age, isActive }: CellsProps): ReactNode {
-  const params = { kind: kindId, namespace: row.namespace || '-', name: row.name };
+const Cells = memo(function Cells({ row, path, columns, hasNamespaces, age, isActive }: CellsProps): ReactNode {
   return (
     <>
       {hasNamespaces ? <div role="cell">{row.namespace}</div> : null}
@@ -154,9 +171,9 @@ const Cells = memo(function Cells({ row, kindId, columns, hasNamespaces, age, is
         if (position === 0)
           return (
             <div role="rowheader" key={name}>
-              <Link to="/objects/$kind/$namespace/$name" params={params} tabIndex={isActive ? 0 : -1} preload={false}>
+              <a href={path} tabIndex={isActive ? 0 : -1}>
                 {text || row.name}
-              </Link>
+              </a>
             </div>
           );
         return (

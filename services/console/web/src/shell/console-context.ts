@@ -1,7 +1,7 @@
 import type { Clock, Random } from '@gantry/base';
 import { useQuery } from '@tanstack/react-query';
 import { createContext, use, useEffect, useState, useSyncExternalStore } from 'react';
-import { allows, type Attempt, type ResourceRule, type Rules } from '../api/access.ts';
+import { allows, type Attempt, type PathRule, type ResourceRule, type Rules } from '../api/access.ts';
 import type { Api } from '../api/http.ts';
 import type { Kind } from '../api/kinds.ts';
 import { type Collection, type Format, LiveCollection } from '../watch/live-collection.ts';
@@ -34,6 +34,12 @@ export function useKind(id: string): Kind | undefined {
   return useConsole().kinds.find((kind) => kind.id === id);
 }
 
+interface RulesStatus {
+  readonly resourceRules?: readonly ResourceRule[];
+  readonly nonResourceRules?: readonly PathRule[];
+  readonly incomplete?: boolean;
+}
+
 const NOTHING_ALLOWED: Rules = { rules: [], isIncomplete: false };
 
 /** What the user may do in a namespace; nothing until the server has responded. */
@@ -42,11 +48,13 @@ export function useRules(namespace: string): Rules {
   const { data } = useQuery({
     queryKey: ['rules', namespace],
     queryFn: async ({ signal }) => {
-      const review = await api.json<{ status?: { resourceRules?: readonly ResourceRule[]; incomplete?: boolean } }>(
-        '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
-        { method: 'POST', body: { spec: { namespace } }, signal },
-      );
-      return { rules: review.status?.resourceRules ?? [], isIncomplete: review.status?.incomplete === true };
+      const review = await api.json<{ status?: RulesStatus }>('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', {
+        method: 'POST',
+        body: { spec: { namespace } },
+        signal,
+      });
+      const { resourceRules = [], nonResourceRules = [], incomplete } = review.status ?? {};
+      return { rules: resourceRules, paths: nonResourceRules, isIncomplete: incomplete === true };
     },
     staleTime: 60_000,
   });
@@ -97,6 +105,8 @@ export function useLive<Row>({ path, query, format, isEnabled = true }: LiveOpti
   const create = () =>
     new LiveCollection({
       fetch: api.fetch,
+      // A WebSocket cannot ask for Tables: browsers set no headers for it.
+      openSocket: format.accept === 'application/json' ? (url) => new WebSocket(api.socketUrl(url)) : undefined,
       path,
       query: JSON.parse(queryKey) as Record<string, string>,
       format,

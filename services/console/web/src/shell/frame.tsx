@@ -87,9 +87,10 @@ function PastBanner({ at }: { readonly at: string }): ReactNode {
 function UserMenu(): ReactNode {
   const { session } = useConsole().api;
   const signOut = use(SignOutContext);
+  const shortName = session.user.split(':').at(-1) ?? session.user;
   return (
     <details className="menu">
-      <summary aria-label={`Signed in as ${session.user}`}>{session.user}</summary>
+      <summary aria-label={`${shortName} (signed in as ${session.user})`}>{shortName}</summary>
       <div className="menu-content">
         <p>
           <strong>{session.user}</strong>

@@ -1,6 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
-import { allows } from '../api/access.ts';
+import { allows, allowsPath } from '../api/access.ts';
 import { type Area, AREAS, areaOf, type Kind } from '../api/kinds.ts';
 import { useConsole, useRules } from './console-context.ts';
 
@@ -22,6 +22,13 @@ const USUAL: ReadonlySet<string> = new Set([
   'events',
 ]);
 
+/** Pages about the control plane, for those who may read what it says of itself. */
+export const PAGES = [
+  { to: '/control-loops', title: 'Control loops', needs: '/gantry/v1/leaders' },
+  { to: '/etcd', title: 'etcd and API', needs: '/gantry/v1/etcd' },
+  { to: '/history', title: 'History', needs: '/gantry/v1/history' },
+] as const;
+
 /** Links to pages and to the kinds that the user may list. */
 export function Navigation(): ReactNode {
   const { kinds } = useConsole();
@@ -39,6 +46,11 @@ export function Navigation(): ReactNode {
             Cluster
           </Link>
         </li>
+        {PAGES.filter(({ needs }) => allowsPath(rules, needs)).map(({ to, title }) => (
+          <li key={to}>
+            <Link to={to}>{title}</Link>
+          </li>
+        ))}
       </ul>
       {AREAS.map((area) => (
         <KindList key={area} area={area} kinds={areas.get(area) ?? []} />

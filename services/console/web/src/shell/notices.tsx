@@ -25,6 +25,18 @@ export function NotFound(): ReactNode {
   );
 }
 
+/** A page that failed: a defect of the console. The rest of it goes on. */
+export function PageFailure({ error }: { readonly error: unknown }): ReactNode {
+  return (
+    <div className="page">
+      <Failure error={error} what="this page" />
+      <p>
+        <a href={location.href}>Load it again</a>
+      </p>
+    </div>
+  );
+}
+
 /** The command that says the same, with a button that copies it. */
 export function Kubectl({ command }: { readonly command: string }): ReactNode {
   const [isCopied, setIsCopied] = useState(false);

@@ -26,8 +26,11 @@ export interface TableRow {
 }
 
 interface Table {
-  readonly columnDefinitions?: readonly Column[];
-  readonly rows?: readonly { readonly cells?: readonly Cell[]; readonly object?: { readonly metadata?: ObjectMeta } }[];
+  /** Null in all events of a watch but the first. */
+  readonly columnDefinitions?: readonly Column[] | null;
+  readonly rows?:
+    | readonly { readonly cells?: readonly Cell[]; readonly object?: { readonly metadata?: ObjectMeta } }[]
+    | null;
 }
 
 /** Rows of the server's Tables. `onColumns` receives the columns, which only the first response of a watch repeats. */
@@ -36,9 +39,9 @@ export function tableFormat(onColumns: (columns: readonly Column[]) => void): Fo
     accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
     query: { includeObject: 'Metadata' },
     rowsOf: (body) => {
-      const { columnDefinitions = [], rows = [] } = body as Table;
-      if (columnDefinitions.length > 0) onColumns(columnDefinitions);
-      return rows.map(({ cells = [], object }) => ({ ...summaryOf(object?.metadata ?? {}), cells }));
+      const { columnDefinitions, rows } = body as Table;
+      if (columnDefinitions && columnDefinitions.length > 0) onColumns(columnDefinitions);
+      return (rows ?? []).map(({ cells = [], object }) => ({ ...summaryOf(object?.metadata ?? {}), cells }));
     },
     keyOf: ({ uid, namespace, name }) => uid || `${namespace}/${name}`,
   };

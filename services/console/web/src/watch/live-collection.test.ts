@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { statusErrorFrom } from '../api/http.ts';
 import { objectFormat, tableFormat } from './formats.ts';
 import { LiveCollection } from './live-collection.ts';
+import type { EventSocket } from './messages.ts';
 
 interface Call {
   readonly query: URLSearchParams;
@@ -25,7 +26,7 @@ const list = (resourceVersion: string, names: readonly string[], more?: string) 
 });
 
 /** A collection whose requests wait for the test. */
-function start(at?: string) {
+function start(at?: string, openSocket?: (path: string) => EventSocket) {
   const clock = new ManualClock();
   const calls: Call[] = [];
   const abort = new AbortController();
@@ -36,7 +37,15 @@ function start(at?: string) {
       const query = new URL(path, 'http://test').searchParams;
       calls.push(createCall({ query, clock, signal, resolve, reject }));
     });
-  const collection = new LiveCollection({ fetch, path: '/api/v1/pods', format: FORMAT, clock, random: () => 0.5, at });
+  const collection = new LiveCollection({
+    fetch,
+    path: '/api/v1/pods',
+    format: FORMAT,
+    clock,
+    random: () => 0.5,
+    at,
+    openSocket,
+  });
   const running = collection.run(abort.signal);
   const names = () => [...collection.view().rows.values()].map(({ name }) => name).sort();
   const next = async (): Promise<Call> => {
@@ -216,6 +225,80 @@ describe('LiveCollection', () => {
   });
 });
 
+describe('a watch over a WebSocket', () => {
+  class FakeSocket extends EventTarget implements EventSocket {
+    isClosed = false;
+    readonly path: string;
+    constructor(path: string) {
+      super();
+      this.path = path;
+    }
+    send(event: unknown): void {
+      this.dispatchEvent(new MessageEvent('message', { data: JSON.stringify(event) }));
+    }
+    end(code: number): void {
+      this.dispatchEvent(new CloseEvent('close', { code }));
+    }
+    close(): void {
+      this.isClosed = true;
+    }
+  }
+
+  async function startWithSocket() {
+    const sockets: FakeSocket[] = [];
+    const started = start(undefined, (path) => {
+      const socket = new FakeSocket(path);
+      sockets.push(socket);
+      return socket;
+    });
+    await (await started.next()).respond(list('7', ['a']));
+    const socket = async () => {
+      await started.clock.advance(0);
+      return sockets.shift() ?? expect.fail('no socket was opened');
+    };
+    return { ...started, socket, sockets };
+  }
+
+  it('applies its messages, and opens the next one where it ended', async () => {
+    const { socket, names, clock, collection } = await startWithSocket();
+    const first = await socket();
+    expect(first.path).toContain('resourceVersion=7');
+    first.dispatchEvent(new Event('open'));
+    await clock.advance(0);
+    expect(collection.view().phase).toBe('live');
+    first.send({ type: 'ADDED', object: object('b', '8') });
+    await clock.advance(100);
+    expect(names()).toEqual(['a', 'b']);
+    first.end(1000);
+    expect((await socket()).path).toContain('resourceVersion=8');
+  });
+
+  it('learns from an ordinary request why it is refused', async () => {
+    const { socket, next, collection } = await startWithSocket();
+    (await socket()).end(1006);
+    await (await next()).fail(403);
+    expect(collection.view()).toMatchObject({ phase: 'broken', error: { code: 403 } });
+  });
+
+  it('waits after a lost connection', async () => {
+    const { socket, next, sockets, clock, collection } = await startWithSocket();
+    (await socket()).end(1006);
+    await (await next()).respond({});
+    expect(collection.view().phase).toBe('broken');
+    expect(sockets).toHaveLength(0);
+    await clock.advance(500);
+    await socket();
+  });
+
+  it('closes its socket at its own end', async () => {
+    const { socket, abort, running } = await startWithSocket();
+    const open = await socket();
+    abort.abort();
+    await running;
+    expect(open.isClosed).toBe(true);
+  });
+});
+
 describe('formats', () => {
   it('reads rows and columns of Tables, and bookmarks without rows', () => {
     const columns: string[] = [];
@@ -228,6 +311,9 @@ describe('formats', () => {
     expect(columns).toEqual(['Name', 'Age']);
     expect(rows[0]).toMatchObject({ uid: 'u', namespace: 'n', cells: ['a', '1d'], isTerminating: false });
     expect(format.rowsOf({ kind: 'Table', metadata: { resourceVersion: '9' } })).toEqual([]);
+    expect(format.rowsOf({ columnDefinitions: null, rows: [{ cells: ['a'], object: { metadata } }] })).toHaveLength(1);
+    expect(format.rowsOf({ columnDefinitions: null, rows: null })).toEqual([]);
+    expect(columns).toHaveLength(2);
   });
 });
 

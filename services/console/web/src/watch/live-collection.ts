@@ -2,6 +2,7 @@ import { backoffMs, type Clock, errorMessage, pause, type Random, setPatientTime
 import { StatusError } from '@gantry/objects';
 import type { Status } from '@gantry/objects';
 import { linesOf } from './lines.ts';
+import { type EventSocket, messagesOf, SocketClosedError } from './messages.ts';
 
 /** How a response represents rows: as objects, or as rows of a Table. */
 export interface Format<Row> {
@@ -27,6 +28,8 @@ export interface Collection<Row> {
 
 interface Options<Row> {
   readonly fetch: (path: string, options: { accept: string; signal: AbortSignal }) => Promise<Response>;
+  /** Opens watches as WebSockets: of other requests a browser has six at the same time. Absent: as streams of lines. */
+  readonly openSocket?: ((path: string) => EventSocket) | undefined;
   readonly path: string;
   /** Selectors, for example. */
   readonly query?: Readonly<Record<string, string>>;
@@ -139,19 +142,41 @@ export class LiveCollection<Row> {
     };
     try {
       listen();
-      const resourceVersion = this.#resourceVersion ?? '';
-      const response = await this.#get({ watch: '1', allowWatchBookmarks: 'true', resourceVersion }, ended);
-      if (response.body === null) throw new StatusError('InternalError', 'the server sent no body for a watch');
-      this.#succeed();
       let isSilent = true;
-      for await (const line of linesOf(response.body)) {
+      for await (const line of this.#events(ended)) {
         listen();
+        if (line === '') {
+          this.#succeed();
+          continue;
+        }
         isSilent = false;
-        if (line !== '') this.#apply(JSON.parse(line) as WatchEvent);
+        this.#apply(JSON.parse(line) as WatchEvent);
       }
       if (isSilent) await pause(this.#options.clock, BACKOFF.initialMs, signal);
     } finally {
       cancel();
+    }
+  }
+
+  /** The lines or messages of a watch. The first is empty: the server has accepted the watch. */
+  async *#events(signal: AbortSignal): AsyncGenerator<string> {
+    const { openSocket, fetch, format } = this.#options;
+    const resourceVersion = this.#resourceVersion ?? '';
+    const path = this.#pathOf({ watch: '1', allowWatchBookmarks: 'true', resourceVersion });
+    const request = async () => await fetch(path, { accept: format.accept, signal });
+    if (openSocket === undefined) {
+      const { body } = await request();
+      if (body === null) throw new StatusError('InternalError', 'the server sent no body for a watch');
+      yield '';
+      yield* linesOf(body);
+      return;
+    }
+    try {
+      yield* messagesOf(openSocket(path), signal);
+    } catch (error) {
+      // The same as an ordinary request says why it is refused.
+      if (error instanceof SocketClosedError) await (await request()).body?.cancel();
+      throw error;
     }
   }
 
@@ -170,9 +195,13 @@ export class LiveCollection<Row> {
   }
 
   #get(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
-    const { fetch, path, format } = this.#options;
-    const all = new URLSearchParams({ ...this.#options.query, ...format.query, ...query });
-    return fetch(`${path}?${all}`, { accept: format.accept, signal });
+    const { fetch, format } = this.#options;
+    return fetch(this.#pathOf(query), { accept: format.accept, signal });
+  }
+
+  #pathOf(query: Readonly<Record<string, string>>): string {
+    const { path, format } = this.#options;
+    return `${path}?${new URLSearchParams({ ...this.#options.query, ...format.query, ...query })}`;
   }
 
   #succeed(): void {

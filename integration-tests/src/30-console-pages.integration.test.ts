@@ -1,0 +1,297 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICE_ACCOUNTS } from '@gantry/objects';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Cluster, nginxDeployment } from './harness/cluster.ts';
+import { ConsoleBrowser, expectAccessible } from './harness/console-browser.ts';
+import { takePictures } from './harness/console-pictures.ts';
+import { eventually } from './harness/eventually.ts';
+import { COMPONENTS, leaderOf } from './harness/leaders.ts';
+
+const cluster = new Cluster();
+/** What must stay text wherever it is shown. */
+const HOSTILE = '<img src=x onerror="window.__hit=1"><script>window.__hit=2</script>';
+const SOON_MS = 30_000;
+
+let browser: ConsoleBrowser;
+let page: Page;
+let namespace: Awaited<ReturnType<Cluster['namespace']>>;
+let ns: string;
+const kubectl = (args: readonly string[], input = '') => cluster.mustKubectl(['-n', ns, ...args], { input });
+const open = (path: string) => browser.open(page, path);
+const podPath = (name: string, tab: string) => `/objects/pods/${ns}/${name}?tab=${tab}`;
+
+/** A pod whose log has hostile lines, with hostile annotations, and one whose image and message are hostile. */
+const HOSTILE_PODS = () => `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: talker
+  labels: { app: talker }
+  annotations: { note: ${JSON.stringify(HOSTILE)} }
+spec:
+  terminationGracePeriodSeconds: 0
+  containers:
+    - name: main
+      image: busybox:1.36
+      env: [{ name: LINE, value: ${JSON.stringify(HOSTILE)} }]
+      command: [sh, -c, 'echo "$LINE"; printf "\\033[31mred\\033[0m\\033]0;title\\007 line\\n"; while sleep 1; do echo tick; done']
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: stuck }
+spec:
+  nodeSelector: { nowhere: "true" }
+  containers: [{ name: main, image: 'busybox:1.36' }]
+---
+apiVersion: v1
+kind: Event
+metadata: { name: hostile-event }
+involvedObject: { apiVersion: v1, kind: Pod, name: stuck, namespace: ${ns} }
+reason: Hostile
+message: ${JSON.stringify(HOSTILE)}
+type: Warning
+`;
+
+beforeAll(async () => {
+  browser = await ConsoleBrowser.start(cluster);
+  [page, namespace] = await Promise.all([browser.signedIn(), cluster.namespace()]);
+  ns = namespace.name;
+  await kubectl(['apply', '-f', '-'], HOSTILE_PODS());
+  await cluster.create(DEPLOYMENTS, ns, nginxDeployment('web', 1));
+  await kubectl(['wait', '--for=condition=Ready', 'pod/talker', '--timeout=60s']);
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.[Symbol.asyncDispose]();
+  await namespace?.[Symbol.asyncDispose]();
+});
+
+afterEach(async () => {
+  expect(await page.evaluate('window.__hit')).toBeUndefined();
+  expect(browser.complaints).toEqual([]);
+});
+
+test('a one-time link signs in once, and its code leaves the address', async () => {
+  expect(page.url()).toBe(`${browser.origin}/`);
+  const link = await browser.link();
+  const [first, second] = [await browser.page(), await browser.page()];
+  await first.goto(link);
+  await first.getByRole('heading', { name: 'Cluster', level: 1 }).waitFor();
+  expect(first.url()).not.toContain('code');
+  await second.goto(link);
+  await second.getByRole('alert').getByText('the link has been used').waitFor();
+  await expectAccessible(second);
+  await Promise.all([first, second].map((one) => one.context().close()));
+});
+
+if (process.env['GANTRY_CONSOLE_PICTURES'] === '1')
+  test('pictures of the views are taken', async () => {
+    await cluster.untilRolledOut(ns, 'web');
+    await takePictures(browser, join(cluster.root, 'docs/pictures'), ns);
+  });
+
+describe('objects', () => {
+  test('appear and go as the cluster changes, and are found by words', async () => {
+    await open(`/objects/configmaps?ns=${ns}`);
+    await page.getByText(/ live$/).waitFor();
+    await cluster.create(CONFIG_MAPS, ns, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'seen' },
+      data: { a: '1' },
+    });
+    const row = page.getByRole('row', { name: /seen/ });
+    await row.waitFor();
+    await page.getByLabel('Filter', { exact: true }).fill('kube-root');
+    await row.waitFor({ state: 'detached' });
+    await page.getByLabel('Filter', { exact: true }).fill('');
+    await row.waitFor();
+    await expectAccessible(page);
+    await kubectl(['delete', 'configmap', 'seen']);
+    await row.waitFor({ state: 'detached' });
+  });
+
+  test('are opened by the keyboard alone', async () => {
+    await open(`/?ns=${ns}`);
+    await page.getByRole('heading', { name: 'Cluster', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search' }).pressSequentially('deploy web');
+    await page.getByRole('option', { name: /^web / }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /Deployment.*web/ }).waitFor();
+    await page.getByRole('heading', { name: 'Conditions' }).waitFor();
+    await expectAccessible(page);
+  });
+
+  test('show what they belong to', async () => {
+    await kubectl(['expose', 'deployment', 'web', '--port=80']);
+    await cluster.untilRolledOut(ns, 'web');
+    await open(`/objects/deployments.apps/${ns}/web?tab=related`);
+    for (const kind of ['Service', 'EndpointSlice', 'ReplicaSet', 'Pod'])
+      await page.locator('.graph-node', { hasText: kind }).first().waitFor();
+    await expectAccessible(page);
+  });
+
+  test('are changed as YAML after a dry run; a conflict names the other manager', async () => {
+    await open(`/objects/deployments.apps/${ns}/web?tab=yaml`);
+    const editor = page.getByRole('textbox', { name: 'YAML' });
+    const replicas = editor.getByText('replicas: 1');
+    await replicas.click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.type('2');
+    await page.getByRole('button', { name: 'Check with a dry run' }).click();
+    await page.getByText('Others manage fields that you changed.').waitFor();
+    await page.getByText('.spec.replicas').first().waitFor();
+    await page.getByRole('button', { name: 'Take over these fields' }).click();
+    await page.getByRole('region', { name: 'Result of the dry run' }).waitFor();
+    expect((await cluster.get(DEPLOYMENTS, ns, 'web')).spec?.replicas).toBe(1);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await eventually(
+      'it is scaled',
+      SOON_MS,
+      async () => (await cluster.get(DEPLOYMENTS, ns, 'web')).spec?.replicas === 2,
+    );
+    await open(`/objects/deployments.apps/${ns}/web?tab=fields`);
+    await page.getByRole('row', { name: /\.spec\.replicas gantry-console/ }).waitFor();
+    await expectAccessible(page);
+  });
+
+  test('go with what they own, after a preview', async () => {
+    await open(`/objects/deployments.apps/${ns}/web?do=delete`);
+    const dialog = page.getByRole('dialog', { name: 'Delete Deployment web?' });
+    await dialog.getByText(/other objects go with it/).waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('heading', { name: 'Deployment', level: 1 }).waitFor();
+    await eventually('it is deleted', SOON_MS, async () => !(await kubectl(['get', 'deployments'])).includes('web'));
+  });
+});
+
+test('values of Secrets are masked until asked for', async () => {
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'hidden' },
+    stringData: { password: 'hunter2' },
+  };
+  await cluster.create(SECRETS, ns, object);
+  await open(`/objects/secrets/${ns}/hidden`);
+  await page.getByRole('button', { name: 'Show password' }).waitFor();
+  expect(await page.content()).not.toContain('hunter2');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Show password' }).click();
+  await page.getByText('hunter2').waitFor();
+});
+
+describe('pods', () => {
+  test('show their log as it is written; escape codes and markup do nothing', async () => {
+    await open(podPath('talker', 'logs'));
+    const log = page.getByRole('log');
+    await log.getByText(HOSTILE).waitFor();
+    await log.getByText('red', { exact: true }).waitFor();
+    const lines = async () => await log.getByText('tick').count();
+    const before = await lines();
+    await eventually('the log goes on', SOON_MS, async () => (await lines()) > before);
+    expect(await log.textContent()).not.toContain('\u001b');
+    expect(await page.title()).toBe('talker · Pod · Gantry');
+    await expectAccessible(page);
+  });
+
+  test('have a terminal', async () => {
+    await open(podPath('talker', 'terminal'));
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.locator('.xterm-helper-textarea').waitFor();
+    await page.keyboard.type('echo $((6*7)) > /tmp/answer; cat /tmp/answer; exit\n');
+    await page.getByText('the command has ended').waitFor();
+    expect(await kubectl(['exec', 'talker', '--', 'cat', '/tmp/answer'])).toBe('42\n');
+    await expectAccessible(page);
+  });
+
+  test('are explained: why one has no node', async () => {
+    await open(podPath('stuck', 'why'));
+    await page.getByText('No node takes it.').waitFor();
+    await page
+      .getByText(/its labels do not match the node selector nowhere=true/)
+      .first()
+      .waitFor();
+    await expectAccessible(page);
+  });
+
+  test('show hostile annotations and events as text', async () => {
+    await open(podPath('talker', 'overview'));
+    await page.getByText(HOSTILE).first().waitFor();
+    await open(`/objects/events?ns=${ns}&wide=1`);
+    await page.getByRole('cell', { name: HOSTILE }).waitFor();
+  });
+});
+
+test('a user with few rights is offered what these allow, and nothing else', async () => {
+  await cluster.create(SERVICE_ACCOUNTS, ns, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'reader' },
+  });
+  await kubectl(['create', 'role', 'reader', '--verb=get,list,watch', '--resource=pods']);
+  await kubectl(['create', 'rolebinding', 'reader', '--role=reader', `--serviceaccount=${ns}:reader`]);
+  const reader = await browser.signedInAs(ns, 'reader');
+  await reader.getByRole('combobox', { name: 'Namespace' }).fill(ns);
+  await reader.keyboard.press('Enter');
+  const navigation = reader.getByRole('navigation');
+  await navigation.getByRole('link', { name: 'Pod', exact: true }).click();
+  await reader.getByRole('row', { name: /talker/ }).waitFor();
+  expect(await navigation.getByRole('link', { name: 'Secret', exact: true }).count()).toBe(0);
+  await reader.getByRole('link', { name: 'talker' }).click();
+  await reader.getByRole('link', { name: 'Why' }).waitFor();
+  for (const absent of ['Logs', 'Terminal']) expect(await reader.getByRole('link', { name: absent }).count()).toBe(0);
+  expect(await reader.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+  await browser.open(reader, `/objects/secrets?ns=${ns}`);
+  await reader.getByRole('alert').getByText('You may not see Secret.').waitFor();
+  await reader.context().close();
+});
+
+test('the death of a leader is seen as it happens', async () => {
+  const [managers] = COMPONENTS;
+  const leader = await leaderOf(cluster, managers);
+  await open('/control-loops');
+  await page
+    .getByRole('row', { name: /^kube-controller-manager/ })
+    .first()
+    .waitFor();
+  await page.getByText('None since this page was opened').waitFor();
+  await expectAccessible(page);
+  await cluster.docker(['kill', leader.id]);
+  const row = page.getByRole('row', { name: /^kube-controller-manager .* \d\.\d\d s$/ });
+  await row.waitFor({ timeout: SOON_MS });
+  await cluster.docker(['start', leader.id]);
+});
+
+test('etcd, API servers and history are shown', async () => {
+  await open('/etcd');
+  await page.getByRole('row', { name: /etcd-0 healthy/ }).waitFor();
+  await page.getByRole('heading', { name: 'Flow control' }).waitFor();
+  await expectAccessible(page);
+  await open(`/history?ns=${ns}`);
+  await page
+    .getByRole('row', { name: /hidden|talker/ })
+    .first()
+    .waitFor();
+  await expectAccessible(page);
+});
+
+test('pages go on after the API servers were away, on a phone and in the dark', async () => {
+  const phone = await browser.signedIn({ viewport: { width: 390, height: 800 }, colorScheme: 'dark' });
+  await browser.open(phone, `/objects/configmaps?ns=${ns}`);
+  await phone.getByText(/ live$/).waitFor();
+  const servers = await cluster.containers('apiserver');
+  await cluster.docker(['kill', ...servers.map(({ id }) => id)]);
+  await phone.getByText(/connection lost/).waitFor();
+  await expectAccessible(phone);
+  await cluster.docker(['start', ...servers.map(({ id }) => id)]);
+  await phone.getByText(/ live$/).waitFor({ timeout: 60_000 });
+  await eventually('it is written', SOON_MS, async () => await kubectl(['create', 'configmap', 'after']));
+  await phone.getByRole('row', { name: /after/ }).waitFor();
+  await phone.context().close();
+});

@@ -1,0 +1,234 @@
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { formatAmount } from '../explain/nodes.ts';
+import { formatAge } from '../shell/ages.ts';
+import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
+import type { ApiServersReport, EtcdReport } from './reports.ts';
+import { useReport, useSamples } from './use-report.ts';
+
+const Chart = lazy(() => import('../shell/chart.tsx').then(({ Chart }) => ({ default: Chart })));
+const REFRESH_MS = 2_000;
+/** Rows of requests and watches: those with the most. */
+const LISTED = 15;
+
+/** The store and the API servers: who leads, how full, how fast, who asks for what. */
+export function EtcdPage(): ReactNode {
+  const etcd = useReport<EtcdReport>('etcd', REFRESH_MS);
+  const servers = useReport<ApiServersReport>('apiservers', REFRESH_MS);
+  useEffect(() => {
+    document.title = 'etcd and API · Gantry';
+  }, []);
+  return (
+    <div className="page">
+      <div className="heading">
+        <h1>etcd and API</h1>
+        <Kubectl command="kubectl get --raw /gantry/v1/etcd" />
+      </div>
+      {etcd.error ? <Failure error={etcd.error} what="the state of etcd" /> : null}
+      {etcd.data === undefined ? etcd.error ? null : <Busy what="the state of etcd" /> : <Etcd report={etcd.data} />}
+      {servers.error ? <Failure error={servers.error} what="the API servers" /> : null}
+      {servers.data === undefined ? null : <Servers report={servers.data} />}
+    </div>
+  );
+}
+
+function Etcd({ report }: { readonly report: EtcdReport }): ReactNode {
+  const { members, quotaBytes, at } = report;
+  const samples = useSamples(at, Object.fromEntries(members.map(({ name, latencyMs }) => [name, latencyMs ?? null])));
+  const bytes = (value: number | undefined) => (value === undefined ? '' : formatAmount('memory', value));
+  return (
+    <section>
+      <h2>etcd</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Member</th>
+            <th scope="col">State</th>
+            <th scope="col">Role</th>
+            <th scope="col">Term</th>
+            <th scope="col">Raft index</th>
+            <th scope="col">Revision</th>
+            <th scope="col">Size, of {bytes(quotaBytes)}</th>
+            <th scope="col">Latency</th>
+            <th scope="col">Alarms</th>
+            <th scope="col">Version</th>
+          </tr>
+        </thead>
+        <tbody>
+          {members.map((member) => (
+            <tr key={member.name}>
+              <th scope="row">{member.name}</th>
+              <td data-tone={member.state === 'healthy' ? 'good' : 'bad'}>
+                {member.state} {member.reason}
+              </td>
+              <td>{member.isLeader === undefined ? '' : member.isLeader ? 'leader' : 'follower'}</td>
+              <td>{member.raftTerm}</td>
+              <td>
+                {member.raftIndex}
+                {(member.raftIndex ?? 0) - (member.raftAppliedIndex ?? 0) > 0 ? (
+                  <span className="muted"> {(member.raftIndex ?? 0) - (member.raftAppliedIndex ?? 0)} not applied</span>
+                ) : null}
+              </td>
+              <td>{member.revision}</td>
+              <td data-tone={(member.sizeBytes ?? 0) > quotaBytes * 0.8 ? 'bad' : 'none'}>
+                {bytes(member.sizeBytes)} <span className="muted">{bytes(member.inUseBytes)} used</span>
+              </td>
+              <td>{member.latencyMs === undefined ? '' : `${member.latencyMs.toFixed(1)} ms`}</td>
+              <td data-tone={(member.alarms ?? []).length > 0 ? 'bad' : 'none'}>
+                {(member.alarms ?? []).join(', ') || 'none'}
+              </td>
+              <td>{member.version}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Suspense>
+        <Chart title="Latency of etcd's members" unit="ms" names={samples.names} data={samples.data} />
+      </Suspense>
+    </section>
+  );
+}
+
+function Servers({ report }: { readonly report: ApiServersReport }): ReactNode {
+  const { apiservers, at, unreachable = [] } = report;
+  const now = Date.parse(at);
+  return (
+    <>
+      <section>
+        <h2>API servers</h2>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Address</th>
+              <th scope="col">Started</th>
+              <th scope="col">Cache revision</th>
+              <th scope="col">Behind etcd</th>
+              <th scope="col">Watches</th>
+              <th scope="col">Role</th>
+            </tr>
+          </thead>
+          <tbody>
+            {apiservers.map(({ address, startedAt, cache, watches, leading }) => (
+              <tr key={address}>
+                <th scope="row">{address}</th>
+                <td>{formatAge(now - Date.parse(startedAt))} ago</td>
+                <td>{cache?.revision}</td>
+                <td data-tone={(cache?.behind ?? 0) > 100 ? 'bad' : 'none'}>
+                  {cache?.behind === undefined ? 'unknown' : `${cache.behind} revisions`}
+                </td>
+                <td>{watches.reduce((sum, one) => sum + one.watches, 0)}</td>
+                <td>{leading === true ? 'maintains etcd' : ''}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {unreachable.map(({ address = '', reason = '' }) => (
+          <p key={address} className="notice waiting">
+            {address} does not respond: {reason}
+          </p>
+        ))}
+      </section>
+      <Requests report={report} />
+      <FlowControl report={report} />
+    </>
+  );
+}
+
+interface Row {
+  readonly name: string;
+  readonly requests: number;
+  readonly failed: number;
+  readonly seconds: number;
+}
+
+/** Requests of all servers by verb and kind, those with the most first. */
+function requestRows({ apiservers }: ApiServersReport): readonly Row[] {
+  const rows = new Map<string, Row>();
+  for (const { requests } of apiservers)
+    for (const { verb, resource, codes = {}, meanSeconds = 0 } of requests) {
+      const name = `${verb} ${resource}`;
+      const counts = Object.entries(codes);
+      const total = counts.reduce((sum, [, count]) => sum + count, 0);
+      const failed = counts.reduce((sum, [code, count]) => sum + (Number(code) >= 400 ? count : 0), 0);
+      const old = rows.get(name) ?? { name, requests: 0, failed: 0, seconds: 0 };
+      rows.set(name, {
+        name,
+        requests: old.requests + total,
+        failed: old.failed + failed,
+        seconds: old.seconds + total * meanSeconds,
+      });
+    }
+  return [...rows.values()].sort((a, b) => b.requests - a.requests);
+}
+
+function Requests({ report }: { readonly report: ApiServersReport }): ReactNode {
+  const rows = requestRows(report);
+  return (
+    <section>
+      <h2>Requests since the servers started</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Request</th>
+            <th scope="col">Count</th>
+            <th scope="col">Failed</th>
+            <th scope="col">Mean</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, LISTED).map(({ name, requests, failed, seconds }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{requests}</td>
+              <td>{failed}</td>
+              <td>{requests === 0 ? '' : `${((seconds / requests) * 1000).toFixed(1)} ms`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > LISTED ? <p className="muted">and {rows.length - LISTED} more</p> : null}
+    </section>
+  );
+}
+
+function FlowControl({ report }: { readonly report: ApiServersReport }): ReactNode {
+  return (
+    <section>
+      <h2>Flow control</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Server</th>
+            <th scope="col">Level and schema</th>
+            <th scope="col">Executing</th>
+            <th scope="col">Queued</th>
+            <th scope="col">Dispatched</th>
+            <th scope="col">Rejected</th>
+          </tr>
+        </thead>
+        <tbody>
+          {report.apiservers.flatMap(({ address, flowControl }) =>
+            flowControl.flatMap(({ name, limitSeats, schemas }) =>
+              schemas
+                .filter(({ dispatched }) => dispatched > 0)
+                .map((schema) => {
+                  const rejected = Object.values(schema.rejected ?? {}).reduce((sum, count) => sum + count, 0);
+                  return (
+                    <tr key={`${address} ${name} ${schema.name}`}>
+                      <td className="muted">{address}</td>
+                      <th scope="row">
+                        {name} / {schema.name} <span className="muted">{limitSeats} seats</span>
+                      </th>
+                      <td>{schema.executingRequests}</td>
+                      <td data-tone={schema.queuedRequests > 0 ? 'waiting' : 'none'}>{schema.queuedRequests}</td>
+                      <td>{schema.dispatched}</td>
+                      <td data-tone={rejected > 0 ? 'bad' : 'none'}>{rejected}</td>
+                    </tr>
+                  );
+                }),
+            ),
+          )}
+        </tbody>
+      </table>
+    </section>
+  );
+}
