@@ -125,17 +125,29 @@ test('what the control plane does', async () => {
     const leading = found?.candidates.find(({ state }) => state === 'leading');
     expect(leading?.term?.epoch).toBe(found?.epoch);
   }
-  const { processes } = await read<{ processes: { loops: { name: string; decisions: unknown[] }[] }[] }>(
+  await using namespace = await cluster.namespace();
+  const of = ['-n', namespace.name];
+  await cluster.mustKubectl(['create', 'deployment', 'web', '--image=busybox:1.36', ...of, '--', 'sleep', '3600']);
+  await cluster.untilRolledOut(namespace.name, 'web');
+  const { processes } = await read<{ processes: { loops: { decisions: unknown[] }[] }[] }>(
     '/gantry/v1/loops?component=kube-controller-manager&loop=deployment',
   );
   expect(processes.flatMap(({ loops }) => loops.flatMap(({ decisions }) => decisions))).toContainEqual(
-    expect.objectContaining({ key: { namespace: 'default', name: 'nginx-deployment' } }),
+    expect.objectContaining({
+      key: { namespace: namespace.name, name: 'web' },
+      writes: expect.arrayContaining([expect.objectContaining({ verb: 'create', resource: 'replicasets' })]),
+      events: expect.arrayContaining([expect.objectContaining({ reason: 'ScalingReplicaSet' })]),
+    }),
   );
-  const { decisions } = await read<{ decisions: object[] }>('/gantry/v1/scheduling?namespace=default');
-  const [pod] = await cluster.pods('default', 'app=nginx');
-  expect(decisions).toContainEqual(
-    expect.objectContaining({ outcome: 'assigned', pod: expect.objectContaining({ uid: pod?.metadata.uid }) }),
-  );
+  const { decisions } = await read<{ decisions: object[] }>(`/gantry/v1/scheduling?namespace=${namespace.name}`);
+  const [pod] = await cluster.pods(namespace.name);
+  expect(decisions).toEqual([
+    expect.objectContaining({
+      outcome: 'assigned',
+      node: pod?.spec?.nodeName,
+      pod: { namespace: namespace.name, name: pod?.metadata.name, uid: pod?.metadata.uid },
+    }),
+  ]);
   const { members } = await read<{ members: object[] }>('/gantry/v1/etcd');
   expect(members).toHaveLength(3);
   for (const member of members) expect(member).toMatchObject({ state: 'healthy', raftTerm: expect.any(Number) });

@@ -218,7 +218,7 @@ function historyOf(
   const before = sorted.findLast(([version]) => version <= from)?.[1];
   const marks = sorted.filter(([version]) => version >= from).map(([, mark]) => mark);
   return {
-    oldest: { resourceVersion: String(from), at: before?.at ?? marks[0]?.at ?? null },
+    oldest: { resourceVersion: String(from), at: before?.at ?? null },
     newest: { resourceVersion: String(listVersion(newest)) },
     marks,
   };
