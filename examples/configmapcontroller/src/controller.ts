@@ -1,5 +1,9 @@
-import { CONFIG_MAPS, type Controller, DEPLOYMENTS, keyOf, watchSelf } from '@gantry/operator';
+import { CONFIG_MAPS, type Controller, DEPLOYMENTS, indexBy, keyOf, watchSelf } from '@gantry/operator';
 import { listedConfigMaps, rollingPatch } from './update-on-change.ts';
+
+const BY_CONFIG_MAP = indexBy(DEPLOYMENTS, (deployment) =>
+  listedConfigMaps(deployment).map((name) => `${deployment.metadata.namespace}/${name}`),
+);
 
 /** Rolls Deployments when a ConfigMap that their annotation lists changes. */
 export const configMapController: Controller = {
@@ -15,10 +19,7 @@ export const configMapController: Controller = {
       resource: CONFIG_MAPS,
       keys: (configMap, old, cache) => {
         const { namespace = '', name = '' } = (configMap ?? old)?.metadata ?? {};
-        return cache
-          .list(DEPLOYMENTS, namespace)
-          .filter((one) => listedConfigMaps(one).includes(name))
-          .map(keyOf);
+        return cache.indexed(BY_CONFIG_MAP, `${namespace}/${name}`).map(keyOf);
       },
     },
   ],

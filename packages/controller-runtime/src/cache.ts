@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectKey, Resource, ResourceRef } from '@gantry/objects';
+import type { ObjectIndex } from './resource-index.ts';
 
 /**
  * Cached objects, kept up to date by one reflector per resource. The objects are shared: never change them. For custom and aggregated
@@ -32,6 +33,8 @@ export interface Cache {
     namespace: string,
     labels: Readonly<Record<string, string>>,
   ): readonly T[];
+  /** Objects that have this value in an index of one's own. */
+  indexed<T extends KubeObject>(index: ObjectIndex<T>, value: string): readonly T[];
   /** The revision (resourceVersion / 256) that all watched built-in resources have reached. Part of a leader's fence. */
   revision(): number;
   /** Objects of all watched resources that name this uid among their owners. */

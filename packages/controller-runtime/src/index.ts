@@ -33,7 +33,7 @@ export { createManager, type ManagerOptions } from './manager.ts';
 export { carryOut, lookAgainOnConflict, resultOf } from './plan-result.ts';
 export { formatReconcileKey, kindKeyOf, type ReconcileKey } from './reconcile-key.ts';
 export { Reflector, type ReflectedChange, type ReflectorEvent } from './reflector.ts';
-export type { ObjectChange } from './resource-index.ts';
+export type { ObjectChange, ObjectIndex } from './resource-index.ts';
 export { parseVersion } from './revision.ts';
 export { customResource, groupResource, isEmptied, type ServedResource } from './served-resource.ts';
 export { createServedResources, type ServedResources } from './served-resources.ts';

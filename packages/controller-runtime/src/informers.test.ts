@@ -52,6 +52,38 @@ describe('informers', () => {
     expect(informers.cache.revision()).toBe(client.revision);
   });
 
+  it('find objects by an index of a user, which is made when it is first asked', async () => {
+    const seen: string[] = [];
+    const byColor = {
+      resource: CONFIG_MAPS,
+      valuesOf: ({ metadata, data }: ConfigMap) => {
+        seen.push(metadata.name ?? '');
+        return (data?.['colors'] ?? '').split(',');
+      },
+    };
+    const found = (color: string) =>
+      informers.cache
+        .indexed(byColor, color)
+        .map(({ metadata }) => metadata.name)
+        .sort();
+    await client.put(CONFIG_MAPS, configMap('one', { colors: 'red,blue' }));
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    expect(seen).toEqual([]);
+    expect([found('red'), found('green')]).toEqual([['one'], []]);
+    await client.put(CONFIG_MAPS, configMap('two', { colors: 'red' }, 'b'));
+    const merge = { data: { colors: 'green' } };
+    await client.patch(CONFIG_MAPS, { namespace: 'a', name: 'one' }, { merge }, stop.signal);
+    await clock.advance(0);
+    const looks = seen.length;
+    expect([found('red'), found('blue'), found('green')]).toEqual([['two'], [], ['one']]);
+    expect(seen, 'to ask costs no look at objects').toHaveLength(looks);
+    await remove('one');
+    await clock.advance(0);
+    expect(found('green')).toEqual([]);
+    expect(informers.cache.indexed({ resource: SECRETS, valuesOf: () => ['x'] }, 'x')).toEqual([]);
+  });
+
   it('report changes of a resource to those alone that ask for it, or for all', async () => {
     const seen: string[] = [];
     const note = (who: string) => (event: InformerEvent) =>

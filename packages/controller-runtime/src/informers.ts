@@ -6,7 +6,7 @@ import { FollowedResource, type Progress } from './followed-resource.ts';
 import type { Informer } from './informer.ts';
 import type { Log } from './log.ts';
 import { metadataReader } from './metadata-reader.ts';
-import type { ObjectChange, ResourceIndex } from './resource-index.ts';
+import type { ObjectChange, ObjectIndex, ResourceIndex } from './resource-index.ts';
 import { parseVersion, resourceId, storeRevision } from './revision.ts';
 import { groupResource, type ServedResource } from './served-resource.ts';
 import { Waiters } from './waiters.ts';
@@ -266,6 +266,8 @@ export class Informers {
         (index(resource)?.labelled(namespace, labels) ?? []) as readonly T[],
       selecting: <T extends KubeObject>(resource: Resource<T>, namespace: string, labels: Record<string, string>) =>
         (index(resource)?.selecting(namespace, labels) ?? []) as readonly T[],
+      indexed: <T extends KubeObject>({ resource, valuesOf }: ObjectIndex<T>, value: string) =>
+        (index(resource)?.indexed(valuesOf as ObjectIndex['valuesOf'], value) ?? []) as readonly T[],
       revision: () => {
         let lowest = Number.POSITIVE_INFINITY;
         for (const { informer } of this.#builtIn.values()) lowest = Math.min(lowest, informer.reached);

@@ -1,4 +1,4 @@
-import { formatKey, keyOf, type KubeObject, type ObjectKey } from '@gantry/objects';
+import { formatKey, keyOf, type KubeObject, type ObjectKey, type Resource } from '@gantry/objects';
 import { LabelIndex } from './label-index.ts';
 
 /** A change of cached objects: `old` is undefined for a new object, `object` for one that is gone. */
@@ -7,9 +7,20 @@ export interface ObjectChange<T extends KubeObject = KubeObject> {
   readonly old: T | undefined;
 }
 
-type Bucket = Map<string, KubeObject>;
+/**
+ * An index on the cached objects of a resource, for `Cache.indexed`. It is made when it is first asked, and kept from then on: make it once, not
+ * in each reconcile.
+ */
+export interface ObjectIndex<T extends KubeObject = KubeObject> {
+  readonly resource: Resource<T>;
+  /** What an object is found by. Pure. */
+  readonly valuesOf: (object: T) => readonly string[];
+}
 
-/** The objects of one resource with their indexes: namespace, uid, owners, node, labels, and those without a controller. */
+type Bucket = Map<string, KubeObject>;
+type ValuesOf = (object: KubeObject) => readonly string[];
+
+/** The objects of one resource with their indexes: namespace, uid, owners, node, labels, those without a controller, and those of users. */
 export class ResourceIndex {
   #objects: Bucket = new Map();
   #byNamespace = new Map<string, Bucket>();
@@ -20,6 +31,8 @@ export class ResourceIndex {
   #byLabel: LabelIndex | undefined;
   /** By namespace; undefined until it is first asked for, since most resources have no owners that adopt. */
   #uncontrolled: Map<string, Bucket> | undefined;
+  /** By the function of the index. */
+  readonly #own = new Map<ValuesOf, Map<string, Bucket>>();
 
   /** `byUid` has the objects of all resources that share it, and is kept by their indexes. */
   constructor(byUid: Map<string, KubeObject> = new Map()) {
@@ -63,6 +76,16 @@ export class ResourceIndex {
     return this.#labels().selecting(namespace, labels);
   }
 
+  indexed(valuesOf: ValuesOf, value: string): readonly KubeObject[] {
+    let index = this.#own.get(valuesOf);
+    if (index === undefined) {
+      index = new Map();
+      for (const [key, object] of this.#objects) for (const one of valuesOf(object)) insert(index, one, key, object);
+      this.#own.set(valuesOf, index);
+    }
+    return [...(index.get(value)?.values() ?? [])];
+  }
+
   put(object: KubeObject): ObjectChange {
     const key = formatKey(keyOf(object));
     const old = this.#objects.get(key);
@@ -92,6 +115,7 @@ export class ResourceIndex {
     this.#byNode = new Map();
     if (this.#byLabel !== undefined) this.#byLabel = new LabelIndex();
     this.#uncontrolled = undefined;
+    for (const index of this.#own.values()) index.clear();
     const changes: ObjectChange[] = [];
     for (const object of objects) {
       const old = before.get(formatKey(keyOf(object)));
@@ -113,6 +137,7 @@ export class ResourceIndex {
     if (this.#uncontrolled !== undefined && !hasController(object)) {
       insert(this.#uncontrolled, object.metadata.namespace ?? '', key, object);
     }
+    for (const [valuesOf, index] of this.#own) for (const value of valuesOf(object)) insert(index, value, key, object);
   }
 
   #unindex(key: string, object: KubeObject): void {
@@ -122,6 +147,7 @@ export class ResourceIndex {
     if (object.kind === 'Pod') drop(this.#byNode, nodeNameOf(object), key);
     this.#byLabel?.remove(key, object);
     if (this.#uncontrolled !== undefined) drop(this.#uncontrolled, object.metadata.namespace ?? '', key);
+    for (const [valuesOf, index] of this.#own) for (const value of valuesOf(object)) drop(index, value, key);
   }
 
   #forgetUid(object: KubeObject): void {

@@ -23,7 +23,7 @@ import { includes } from './includes.ts';
 import { watchOwnedBy } from './watch-owned-by.ts';
 
 /** Reads of the cache. The objects are shared: never change them. */
-export type CacheReader = Pick<Cache, 'get' | 'list' | 'labelled'>;
+export type CacheReader = Pick<Cache, 'get' | 'list' | 'labelled' | 'indexed'>;
 
 /** What a declared controller decides from: the object, what it owns, and the time. */
 export interface Observed<T extends KubeObject> {

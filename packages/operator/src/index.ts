@@ -51,6 +51,7 @@ export {
   type OperatorOptions,
   runOperator,
 } from './operator.ts';
+export { indexBy } from './index-by.ts';
 export { watchOwnedBy } from './watch-owned-by.ts';
 export {
   type Cache,
@@ -60,6 +61,7 @@ export {
   type InformedResource,
   type Log,
   lookAgainOnConflict,
+  type ObjectIndex,
   type ReconcileKey,
   type Result,
   watchMapped,
