@@ -157,12 +157,13 @@ export class History {
     const { server, seed, operator } = this.#options;
     const { clock } = server;
     const dice = createDice(seed, `process ${this.#processes}`);
-    const own = operator();
-    const isAllowed = allowedBy(own.controllers);
+    // Only what a simulation has: it elects nobody, because there is one process.
+    const { name, controllers, caches = [] } = operator();
+    const isAllowed = allowedBy(controllers);
     const process = new AbortController();
     this.#process = process;
     const client = createDisturbedClient({
-      client: server.client({ fieldManager: own.name }),
+      client: server.client({ fieldManager: name }),
       clock,
       activity: this.#activity,
       dice,
@@ -175,7 +176,15 @@ export class History {
       crashed: process.signal,
     });
     const cluster = { client, namespace: 'default', [Symbol.dispose]: () => undefined };
-    const running = createOperator({ ...own, cluster, clock, random: dice.random, logger: silentLogger });
+    const running = createOperator({
+      name,
+      controllers,
+      caches,
+      cluster,
+      clock,
+      random: dice.random,
+      logger: silentLogger,
+    });
     void running.runUntil(process.signal).catch((error: unknown) => {
       if (!process.signal.aborted) this.#reasons.push(`the process ended: ${errorMessage(error)}`);
     });

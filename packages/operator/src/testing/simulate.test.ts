@@ -189,7 +189,8 @@ describe('a simulation', () => {
     ]);
     const all = [...rights, { resource: GREETINGS, subresource: 'status', verbs: ['update'] as const }];
     const complete = await simulate({
-      operator: operator(() => ({ ...twoSteps(), rights: all })),
+      // A process of a simulation leads without an election, which needs rights too.
+      operator: () => ({ name: 'greeter', leaderElection: {}, controllers: [{ ...twoSteps(), rights: all }] }),
       kinds: [GREETINGS],
       objects: [greeting],
       faults: 'none',
