@@ -44,4 +44,4 @@ test('each history ends in the same state, whatever crashes and gets lost', asyn
   });
   // Otherwise the shortest history that failed.
   expect(report.text).toBe('');
-});
+}, 60_000);
