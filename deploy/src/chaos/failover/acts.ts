@@ -25,6 +25,8 @@ import type { ActName, Cell } from './cells.ts';
 interface ActContext {
   readonly connect: () => HttpClient;
   readonly engine: ChaosEngine;
+  /** Members of etcd, and an image with etcdctl. */
+  readonly etcd: { readonly members: readonly string[]; readonly image: string };
   readonly clock: Clock;
   readonly namespace: string;
   readonly cell: Cell;
@@ -238,12 +240,18 @@ async function watchWrites({ connect, clock, namespace, name }: ActContext): Pro
 }
 
 /** The key that the storage owner holds in etcd: no object of the API shows it. */
-async function watchElection({ engine, clock, name }: ActContext): Promise<Watching> {
-  const { clusterId, image } = engine.options;
+async function watchElection({ engine, etcd, clock, name }: ActContext): Promise<Watching> {
+  const { clusterId } = engine.options;
   const helper = `gantry-chaos-${clusterId}-${name}`;
   const stop = new AbortController();
   const electedAt: number[] = [];
-  const target = { name: helper, clusterId, image, member: 'etcd-0', keys: [STORAGE_OWNER_KEY] };
+  const target = {
+    name: helper,
+    clusterId,
+    image: etcd.image,
+    member: etcd.members[0] ?? '',
+    keys: [STORAGE_OWNER_KEY],
+  };
   const { ended } = startLines('docker', watchArguments(target), stop.signal, (line) => {
     const { Events: events } = JSON.parse(line) as {
       readonly Events?: readonly { readonly kv: { version?: number } }[];
@@ -253,7 +261,11 @@ async function watchElection({ engine, clock, name }: ActContext): Promise<Watch
   });
   await pause(clock, WATCH_STARTS_MS, stop.signal);
   return {
-    seen: (struckAt, signal) => untilFound(clock, signal, () => electedAt.find((at) => at >= struckAt)),
+    seen: (struckAt, signal) =>
+      Promise.race([
+        untilFound(clock, signal, () => electedAt.find((at) => at >= struckAt)),
+        ended.then((said) => Promise.reject(new CommandError(`the watch of etcd has ended: ${said}`))),
+      ]),
     end: async () => {
       stop.abort();
       await ended;
