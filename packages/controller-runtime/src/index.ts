@@ -25,6 +25,7 @@ export { executeActions } from './execute-actions.ts';
 export { IndexedObjects } from './indexed-objects.ts';
 export { type InformedResource, type InformerEvent, Informers } from './informers.ts';
 export { createFenceHolder, Leader, type LeaderOptions } from './leader.ts';
+export { LoopLog, type LoopState } from './loop-log.ts';
 export { reportedProcess, reportService } from './process-report.ts';
 export { planLeaseSpec } from './leader-record.ts';
 export { findObject } from './find-object.ts';

@@ -98,7 +98,7 @@ export class LoopLog {
         },
       },
       ended: (result, seconds, error) => {
-        this.#count(result, seconds);
+        this.count(result, seconds);
         if (writes === undefined && reasons === undefined && error === undefined) return;
         this.#decisions.push({
           at: formatTime(this.#clock.now()),
@@ -116,23 +116,23 @@ export class LoopLog {
   }
 
   state({ name, ...queue }: QueueState): LoopState {
+    return { name, queue, reconciles: this.counts(), decisions: this.#decisions.toReversed() };
+  }
+
+  counts(): LoopState['reconciles'] {
     const total = this.#total;
     return {
-      name,
-      queue,
-      reconciles: {
-        total,
-        failed: this.#failed,
-        conflicts: this.#conflicts,
-        perSecond: this.#rate(),
-        meanSeconds: total === 0 ? 0 : this.#seconds / total,
-        longestSeconds: this.#longest,
-      },
-      decisions: this.#decisions.toReversed(),
+      total,
+      failed: this.#failed,
+      conflicts: this.#conflicts,
+      perSecond: this.#rate(),
+      meanSeconds: total === 0 ? 0 : this.#seconds / total,
+      longestSeconds: this.#longest,
     };
   }
 
-  #count(result: ReconcileReport['result'], seconds: number): void {
+  /** Counts a round of a loop that has its own record of decisions. */
+  count(result: ReconcileReport['result'], seconds: number): void {
     this.#total += 1;
     if (result === 'failed') this.#failed += 1;
     if (result === 'conflict') this.#conflicts += 1;

@@ -6,7 +6,7 @@ import { errorMessage, onAbort } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import { acceptUpgrade, joinConnections, type Upgrade, upgradeOf } from '@gantry/streams';
 import type { ApiServer } from './api-server.ts';
-import { COMMON_HEADERS, PASSED_ON_POLICY } from './guard.ts';
+import { PASSED_ON_POLICY } from './guard.ts';
 
 /** A request of a signed-in user for a path of the API server. */
 export interface Passing {
@@ -177,7 +177,6 @@ async function answer({ res, target }: Passing, response: IncomingMessage): Prom
   const caching = IS_STORED.test(target) ? response.headers['cache-control'] : undefined;
   const headers: OutgoingHttpHeaders = {
     ...picked(response, RESPONSE_HEADERS),
-    ...COMMON_HEADERS,
     'cache-control': caching ?? 'no-store',
     'content-security-policy': PASSED_ON_POLICY,
   };

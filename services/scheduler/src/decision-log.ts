@@ -68,6 +68,14 @@ export class DecisionLog {
     }
   }
 
+  /** The last ones without their nodes, newest first. */
+  latest(count: number): readonly Omit<ShownDecision, 'nodes'>[] {
+    return [...this.#entries.values()]
+      .slice(-count)
+      .reverse()
+      .map(({ decision }) => decision);
+  }
+
   /** All of them, newest first. */
   list(): readonly ShownDecision[] {
     return [...this.#entries.values()].reverse().map((entry) => ({ ...entry.decision, nodes: nodesOf(entry) }));

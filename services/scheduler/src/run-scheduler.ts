@@ -1,6 +1,6 @@
 import { systemUid } from '@gantry/base';
 import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
-import { createFenceHolder, Informers, reportedProcess, reportService } from '@gantry/controller-runtime';
+import { createFenceHolder, Informers, LoopLog, reportedProcess, reportService } from '@gantry/controller-runtime';
 import { openElection } from '@gantry/etcd';
 import { type GroupOutcome, leaseMeter, startService } from '@gantry/service';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
@@ -8,6 +8,7 @@ import type { SchedulerConfig } from './config.ts';
 import { DecisionLog } from './decision-log.ts';
 import { reportPreemptionTo, reportTo } from './meters.ts';
 import { SchedulingQueue } from './queue.ts';
+import { countResult, schedulingLoop } from './scheduling-loop.ts';
 import { createSchedulingLeader } from './scheduling-leader.ts';
 
 const COMPONENT = 'kube-scheduler';
@@ -30,6 +31,8 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   const informers = new Informers({ ...service.parts, client, resources: SCHEDULED_RESOURCES, log: logger });
   const queue = new SchedulingQueue(service.parts);
   const decisions = new DecisionLog(clock);
+  const loop = new LoopLog(clock);
+  const report = reportTo(metrics);
   const view = new ClusterView(queue);
   informers.subscribe((event) => view.take(event));
   const leader = createSchedulingLeader({
@@ -44,7 +47,10 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     component: COMPONENT,
     identity,
     leaseTtlMs,
-    onResult: reportTo(metrics),
+    onResult: (result, seconds) => {
+      report(result, seconds);
+      countResult(loop, result, seconds);
+    },
     onDecisions: (of) => decisions.add(of),
     onPreemption: reportPreemptionTo(metrics),
   });
@@ -53,7 +59,14 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     caches: informers,
     grpc: {
       address: GRPC_ADDRESS,
-      services: [reportService({ process, queue: () => queue.counts(), decisions: () => decisions.list() })],
+      services: [
+        reportService({
+          process,
+          loops: () => [schedulingLoop(queue, loop, decisions)],
+          queue: () => queue.counts(),
+          decisions: () => decisions.list(),
+        }),
+      ],
       toGrpcError: toGrpcFailure,
     },
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { ManualClock } from '@gantry/base/testing';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { sendFrames } from './watch-stream.ts';
 import { callServer } from '../../testing/call-server.ts';
 import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
 
@@ -76,6 +78,36 @@ test('a watch over a WebSocket sends Tables as other watches do, and ends at its
   const { value } = await received(socket).next();
   expect(JSON.parse(value?.text ?? '')).toMatchObject({ type: 'ADDED', object: { kind: 'Table' } });
   expect((await closed)[0]).toBe(1000);
+});
+
+test('objects arrive in their order', async () => {
+  for (const name of ['z-1', 'z-2', 'z-3']) await create(name);
+  const messages = received(open(`${CONFIG_MAPS}?watch=1`));
+  const names: string[] = [];
+  while (names.at(-1) !== 'z-3') {
+    const { value } = await messages.next();
+    const { object } = JSON.parse(value?.text ?? '') as { readonly object: { readonly metadata: { name: string } } };
+    names.push(object.metadata.name);
+  }
+  expect(names).toEqual(names.toSorted());
+});
+
+test('a client that does not read gets 128 KiB, and is disconnected after 30 seconds', async () => {
+  const clock = new ManualClock();
+  let sent = 0;
+  const messages = {
+    ended: new AbortController().signal,
+    send: () => {
+      sent += 1;
+      return new Promise<void>(() => undefined);
+    },
+    close: () => undefined,
+  };
+  const sending = sendFrames(messages, Array<Uint8Array>(1000).fill(Buffer.alloc(50_000)), clock);
+  await clock.advance(29_999);
+  expect(sent).toBe(3);
+  await clock.advance(1);
+  expect([await sending, sent]).toEqual([false, 3]);
 });
 
 test('a version that is too old is an event', async () => {

@@ -12,6 +12,9 @@ import { partialFrame, partialFrameOf } from './protobuf-frame.ts';
 import { setCommonHeaders } from '../../http/respond.ts';
 import { type IncludeObject, parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
+/** Bytes for a WebSocket that may wait for its client. */
+const UNSENT_BYTES = 128 * 1024;
+
 interface StreamOptions {
   readonly definition: ResourceDefinition;
   readonly form: OutputForm;
@@ -77,9 +80,7 @@ async function sendMessages(
   try {
     for await (const batch of items) {
       if (signal.aborted) break;
-      let sent = Promise.resolve();
-      for (const frame of framesOf(batch, encode)) sent = messages.send(frame);
-      if (await settlesWithin(clock, sent, STALLED_MS)) continue;
+      if (await sendFrames(messages, framesOf(batch, encode), clock)) continue;
       upgrade.socket.destroy();
       break;
     }
@@ -87,6 +88,19 @@ async function sendMessages(
     if (!signal.aborted) await messages.send(encode.error(toStatusError(error, logger)));
   }
   messages.close('complete');
+}
+
+/** Sends frames, and waits for the client after each `UNSENT_BYTES`. False when it stalls. */
+export async function sendFrames(messages: ByteMessages, frames: Iterable<Uint8Array>, clock: Clock): Promise<boolean> {
+  let [sent, unsent] = [Promise.resolve(), 0];
+  for (const frame of frames) {
+    sent = messages.send(frame);
+    unsent += frame.length;
+    if (unsent < UNSENT_BYTES) continue;
+    if (messages.ended.aborted || !(await settlesWithin(clock, sent, STALLED_MS))) return false;
+    unsent = 0;
+  }
+  return await settlesWithin(clock, sent, STALLED_MS);
 }
 
 function* framesOf(batch: readonly WatchItem[], encode: Encoder): Generator<Uint8Array> {
