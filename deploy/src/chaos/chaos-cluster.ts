@@ -11,7 +11,7 @@ import { findProblems } from '../status/problems.ts';
 import { ChaosEngine, type EtcdAccess } from './engine.ts';
 import { podImageOf } from './faults/images.ts';
 import { chaosFolder } from './journal.ts';
-import { rollTo } from './other-image.ts';
+import { requireUnchanged, rollTo } from './other-image.ts';
 import type { UndoTools } from './undo.ts';
 
 const LOOK_MS = 5_000;
@@ -26,6 +26,8 @@ export interface ChaosCluster extends UndoTools {
   /** A client of the API as users have it: it repeats no write. */
   connect(): HttpClient;
   look(): Promise<Facts>;
+  /** Throws CommandError if the checkout has changed since `up`. */
+  requireUnchanged(): Promise<void>;
   /** The name of the image of the workloads' pods, which is that of the services. */
   podImage(): Promise<string>;
   /** What is wrong with the cluster; empty if it is healthy. */
@@ -75,6 +77,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
       const key = { namespace: '', name };
       await ignoreNotFound(api.delete(MUTATING_WEBHOOK_CONFIGURATIONS, key, {}, AbortSignal.timeout(REMOVE_MS)));
     },
+    requireUnchanged: () => requireUnchanged(opened, engine),
     rollTo: (image) => rollTo(opened, image, connect),
     compose: async (args) => void (await project.compose(args)),
   };

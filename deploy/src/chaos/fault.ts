@@ -48,6 +48,8 @@ export interface Scene {
   readonly folder: string;
   /** Runs `docker compose` with the cluster's files and settings. */
   compose(args: readonly string[]): Promise<void>;
+  /** Throws CommandError if the checkout has changed since `up`. */
+  requireUnchanged(): Promise<void>;
   /** Opens a client of the API. */
   api(): HttpClient;
   /** Replaces the services one after the other by those of another image, or of the cluster's own one. */

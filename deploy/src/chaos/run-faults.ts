@@ -16,7 +16,7 @@ export interface FaultEvents {
 }
 
 export interface FaultRun {
-  readonly cluster: UndoTools & Pick<ChaosCluster, 'problems' | 'connect' | 'folder'>;
+  readonly cluster: UndoTools & Pick<ChaosCluster, 'problems' | 'connect' | 'folder' | 'requireUnchanged'>;
   readonly kinds: readonly FaultKind[];
   readonly journal: Pick<Journal, 'add' | 'stepsOf' | 'drop'>;
   readonly folder: Pick<RunFolder, 'fault'>;
@@ -111,6 +111,7 @@ async function strike({ cluster, kinds, journal }: FaultRun, fault: PlannedFault
     undoLater: async (steps) => await Promise.resolve(journal.add(fault.id, steps)),
     folder: cluster.folder,
     compose: cluster.compose,
+    requireUnchanged: cluster.requireUnchanged,
     api: cluster.connect,
     rollTo: cluster.rollTo,
   };

@@ -121,6 +121,7 @@ async function strike(
     undoLater: async (steps) => await Promise.resolve(journal.add(id, steps)),
     folder: cluster.folder,
     compose: cluster.compose,
+    requireUnchanged: cluster.requireUnchanged,
     api: cluster.connect,
     rollTo: cluster.rollTo,
   });

@@ -35,9 +35,11 @@ async function deleteImage({ engine, undoLater }: Scene): Promise<string> {
   return `${name} is gone`;
 }
 
-async function upgrade({ engine, undoLater, rollTo }: Scene): Promise<string> {
+async function upgrade({ engine, undoLater, requireUnchanged, rollTo }: Scene): Promise<string> {
   const { clusterId, image } = engine.options;
   const name = otherImageOf(clusterId);
+  // The way back ends at what the checkout describes.
+  await requireUnchanged();
   await undoLater([{ undo: 'roll-back', image: name }]);
   await engine.deriveImage(image, name);
   await rollTo(name);
