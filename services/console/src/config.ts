@@ -11,8 +11,6 @@ export interface ConsoleConfig {
   readonly origins: readonly string[];
   /** The built front end. */
   readonly webDir: string;
-  /** Whether the front end offers faults. */
-  readonly chaos: 'on' | 'off';
   readonly idleMinutes: number;
   readonly sessionHours: number;
   readonly logLevel: LogLevel;
@@ -30,7 +28,6 @@ export function readConsoleConfig(
       .list('GANTRY_CONSOLE_ORIGINS', ['http://127.0.0.1:8700', 'http://localhost:8700'])
       .map((text) => origin('GANTRY_CONSOLE_ORIGINS', text)),
     webDir: read.text('GANTRY_CONSOLE_WEB_DIR', '/app/web'),
-    chaos: read.oneOf('GANTRY_CONSOLE_CHAOS', ['on', 'off'], 'off'),
     idleMinutes: read.integer('GANTRY_CONSOLE_IDLE_MINUTES', { min: 1, max: 1440 }, 60),
     sessionHours: read.integer('GANTRY_CONSOLE_SESSION_HOURS', { min: 1, max: 168 }, 12),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),

@@ -8,7 +8,6 @@ import type { Session, Sessions, SignedIn } from './sessions.ts';
 
 export interface SignInOptions {
   readonly clusterId: string;
-  readonly chaos: 'on' | 'off';
   readonly api: ApiServer;
   readonly sessions: Sessions;
   readonly links: OneTimeLinks;
@@ -135,7 +134,7 @@ export function requireCsrf({ headers }: Request, { csrf }: Session): void {
 }
 
 async function shown(
-  { api, clusterId, chaos }: SignInOptions,
+  { api, clusterId }: SignInOptions,
   { user, groups, token, csrf, expiresAt }: Session,
   signal: AbortSignal,
 ): Promise<object> {
@@ -151,7 +150,8 @@ async function shown(
     groups,
     csrf,
     cluster: { id: clusterId, version },
-    chaos: chaos === 'on',
+    // Faults are made by `npm run chaos`, not by the page.
+    chaos: false,
     expiresAt: new Date(expiresAt).toISOString(),
   };
 }

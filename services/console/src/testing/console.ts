@@ -59,7 +59,6 @@ export async function startConsole(options: TestConsoleOptions): Promise<TestCon
   const server = createConsoleServer(
     {
       clusterId: 'test',
-      chaos: 'off',
       api,
       sessions,
       links: new OneTimeLinks({ clock, newSecret }),
