@@ -42,7 +42,12 @@ function viewsOf(namespace: string): readonly View[] {
     { name: 'etcd', path: '/etcd', shows: 'Flow control' },
     { name: 'history', path: `/history?ns=${namespace}`, shows: 'Written by' },
     { name: 'objects', path: '/objects/pods', shows: / live$/ },
-    { name: 'related', path: `/objects/deployments.apps/${namespace}/web?tab=related`, shows: 'EndpointSlice' },
+    {
+      name: 'related',
+      path: `/objects/deployments.apps/${namespace}/web?tab=related`,
+      shows: 'The same as a list',
+      act: (page) => page.locator('.graph-node').first().waitFor(),
+    },
     { name: 'yaml', path: `/objects/deployments.apps/${namespace}/web?tab=yaml`, shows: 'matchLabels' },
     { name: 'logs', path: `${pod}/talker?tab=logs`, shows: 'tick' },
     {

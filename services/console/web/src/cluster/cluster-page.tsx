@@ -1,3 +1,5 @@
+import { type Amounts, parseAmounts } from '@gantry/objects';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { collectionPath } from '../api/kinds.ts';
@@ -186,8 +188,40 @@ function paletteOf(element: HTMLElement): Palette {
   };
 }
 
+interface NodeMetrics {
+  readonly metadata: { readonly name?: string };
+  readonly usage?: Readonly<Record<string, string>>;
+}
+
+const USAGE_MS = 15_000;
+const NO_USAGE: ReadonlyMap<string, Amounts> = new Map();
+
+/** What the nodes use now, by name; empty where nobody measures it, or the user may not see it. */
+function useUsage(): ReadonlyMap<string, Amounts> {
+  const { api, at } = useConsole();
+  const kind = useKind('nodes.metrics.k8s.io');
+  const { data } = useQuery({
+    queryKey: ['usage'],
+    enabled: kind !== undefined && at === undefined,
+    queryFn: async ({ signal }) => {
+      const { items } = await api.json<{ items: readonly NodeMetrics[] }>('/apis/metrics.k8s.io/v1beta1/nodes', {
+        signal,
+      });
+      return new Map(items.map(({ metadata, usage }) => [metadata.name ?? '', parseAmounts(usage)]));
+    },
+    refetchInterval: USAGE_MS,
+    retry: false,
+  });
+  return data ?? NO_USAGE;
+}
+
 /** What the picture shows, as a table: the fullest nodes first. */
 function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): ReactNode {
+  const usage = useUsage();
+  const used = ({ node }: NodeLoad, name: 'cpu' | 'memory') => {
+    const amount = usage.get(node.name)?.[name];
+    return amount === undefined ? undefined : amount / Math.max(1, node.allocatable[name] ?? 0);
+  };
   const fullest = useMemo(
     () => loads.toSorted((a, b) => Math.max(b.cpu, b.memory) - Math.max(a.cpu, a.memory)).slice(0, LISTED),
     [loads],
@@ -203,36 +237,51 @@ function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): React
             <th scope="col">State</th>
             <th scope="col">Pods</th>
             <th scope="col">CPU requested</th>
+            <th scope="col">CPU used</th>
             <th scope="col">Memory requested</th>
+            <th scope="col">Memory used</th>
           </tr>
         </thead>
         <tbody>
-          {fullest.map(({ node, pods, cpu, memory }) => (
-            <tr key={node.uid}>
-              <th scope="row">
-                <Link to="/objects/$kind/$namespace/$name" params={{ kind: 'nodes', namespace: '-', name: node.name }}>
-                  {node.name}
-                </Link>
-              </th>
-              <td data-tone={node.isReady ? (node.isCordoned ? 'waiting' : 'good') : 'bad'}>
-                {node.isReady ? (node.isCordoned ? 'cordoned' : 'ready') : 'not ready'}
-              </td>
-              <td>{pods.length}</td>
-              <td>
-                <Share value={cpu} />
-              </td>
-              <td>
-                <Share value={memory} />
-              </td>
-            </tr>
-          ))}
+          {fullest.map((load) => {
+            const { node, pods, cpu, memory } = load;
+            return (
+              <tr key={node.uid}>
+                <th scope="row">
+                  <Link
+                    to="/objects/$kind/$namespace/$name"
+                    params={{ kind: 'nodes', namespace: '-', name: node.name }}
+                  >
+                    {node.name}
+                  </Link>
+                </th>
+                <td data-tone={node.isReady ? (node.isCordoned ? 'waiting' : 'good') : 'bad'}>
+                  {node.isReady ? (node.isCordoned ? 'cordoned' : 'ready') : 'not ready'}
+                </td>
+                <td>{pods.length}</td>
+                <td>
+                  <Share value={cpu} />
+                </td>
+                <td>
+                  <Share value={used(load, 'cpu')} />
+                </td>
+                <td>
+                  <Share value={memory} />
+                </td>
+                <td>
+                  <Share value={used(load, 'memory')} />
+                </td>
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </section>
   );
 }
 
-function Share({ value }: { readonly value: number }): ReactNode {
+function Share({ value }: { readonly value: number | undefined }): ReactNode {
+  if (value === undefined) return <span className="muted">unknown</span>;
   return (
     <span className="share">
       <meter min={0} max={1} low={0.7} high={0.9} optimum={0} value={Math.min(1, value)} aria-hidden="true" />{' '}

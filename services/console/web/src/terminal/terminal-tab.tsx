@@ -5,10 +5,10 @@ import '@xterm/xterm/css/xterm.css';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import type { TabProps } from '../object/use-object.ts';
 import { useConsole } from '../shell/console-context.ts';
+import { adoptStyles } from './adopt-styles.ts';
 import { CHANNEL, endOf, messageFor, PROTOCOL, wordsOf } from './exec-channels.ts';
 import { DebugContainer } from './debug-container.tsx';
 import { CopyFiles } from './copy-files.tsx';
-import { createStyledDocument } from './styled-document.ts';
 
 /** Bash where there is one. */
 const SHELL = `sh -c 'command -v bash >/dev/null && exec bash || exec sh'`;
@@ -88,7 +88,7 @@ function Session({ namespace, pod, wanted }: SessionProps): ReactNode {
   }, [api, namespace, pod, wanted]);
   return (
     <>
-      <div className="terminal" ref={host} />
+      <div className="terminal-frame" ref={host} />
       {end === undefined ? null : (
         <p className="notice waiting" role="status">
           {end}
@@ -100,9 +100,7 @@ function Session({ namespace, pod, wanted }: SessionProps): ReactNode {
 
 /** Connects a terminal in `element` with a socket. Returns the end of both. */
 function connect(element: HTMLElement, socket: WebSocket, onEnd: (why: string) => void): () => void {
-  const styled = createStyledDocument(document);
   const terminal = new Terminal({
-    documentOverride: styled.document,
     fontFamily: getComputedStyle(element).fontFamily,
     fontSize: 13,
     cursorBlink: false,
@@ -113,7 +111,7 @@ function connect(element: HTMLElement, socket: WebSocket, onEnd: (why: string) =
   });
   const fit = new FitAddon();
   terminal.loadAddon(fit);
-  terminal.open(element);
+  const closeStyles = adoptStyles(document, () => terminal.open(element));
   socket.binaryType = 'arraybuffer';
   const isOpen = () => socket.readyState === WebSocket.OPEN;
   const send = (channel: number, content: string | Uint8Array<ArrayBuffer>) => {
@@ -146,7 +144,7 @@ function connect(element: HTMLElement, socket: WebSocket, onEnd: (why: string) =
     resized.disconnect();
     socket.close();
     terminal.dispose();
-    styled.close();
+    closeStyles();
   };
 }
 
