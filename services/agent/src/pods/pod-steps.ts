@@ -37,6 +37,7 @@ export abstract class PodSteps {
   #step = new AbortController();
   /** The text of the record on disk. */
   #record = '';
+  #isRecalled = false;
   /** Whether the node was cut off when the current step began. */
   #beganCutOff = false;
 
@@ -118,7 +119,6 @@ export abstract class PodSteps {
   async #loop(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#services;
     let failures = 0;
-    await this.#recall();
     while (!signal.aborted) {
       this.#step = new AbortController();
       try {
@@ -143,9 +143,13 @@ export abstract class PodSteps {
     }
   }
 
-  /** Takes over what a former agent has recorded. */
-  async #recall(): Promise<void> {
-    const { volumes, clock, logger } = this.#services;
+  /** Takes over, once, what a former agent has recorded. There is nothing of a pod of which neither the engine nor the API shows a container. */
+  async #recall(state: PodState | undefined): Promise<void> {
+    if (this.#isRecalled) return;
+    this.#isRecalled = true;
+    const { pods, volumes, clock, logger } = this.#services;
+    const { containerStatuses, initContainerStatuses } = pods.get(this.uid)?.status ?? {};
+    if (state === undefined && containerStatuses === undefined && initContainerStatuses === undefined) return;
     try {
       this.#record = await volumes.readRecord(this.uid);
       const eviction = recall(this.#record, this.memory, clock);
@@ -169,8 +173,14 @@ export abstract class PodSteps {
     }
   }
 
-  /** The engine's current state of the pod. */
+  /** The engine's current state of the pod. The first call also reads what a former agent has recorded. */
   protected async look(step: AbortSignal): Promise<PodState | undefined> {
+    const state = await this.#lookAtEngine(step);
+    await this.#recall(state);
+    return state;
+  }
+
+  async #lookAtEngine(step: AbortSignal): Promise<PodState | undefined> {
     const { kept } = this.#observation;
     if (kept !== undefined && this.#isFollowed()) return kept.state;
     const { runtime, owner } = this.#services;
