@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
 import { type Pod, PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
+import { recall, recordOf } from './pod-record.ts';
+import { createWorkerMemory } from './worker-memory.ts';
 import { type NodeOptions, soon, startNode, type TestNode } from '../testing/start-node.ts';
 
 const GRACE_SECONDS = 30;
@@ -127,6 +130,18 @@ it('a pull that failed is tried again when its back-off ends, also by the next a
   expect(pulls).toBe(2);
   await next.clock.advance(6_000);
   await soon(next, () => pulls).toBe(3);
+});
+
+it('no back-off becomes longer because the clock is behind', async () => {
+  const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+  const memory = createWorkerMemory();
+  const now = clock.now();
+  const entry = { reason: 'ErrImagePull', message: 'no', failures: 2, failedAt: now, retryAt: now + 20_000 };
+  memory.backOffs.set('main', entry);
+  const behind = new ManualClock(Date.parse('1970-01-01T00:00:00Z'));
+  const recalled = createWorkerMemory();
+  recall(recordOf(memory, clock), recalled, behind);
+  expect((recalled.backOffs.get('main')?.retryAt ?? 0) - behind.now()).toBe(20_000);
 });
 
 it('a record that was written only in part counts as none', async () => {

@@ -38,7 +38,7 @@ export function recordOf(memory: WorkerMemory, clock: Clock): string {
 
 /**
  * Adds what a record says to the memory of a worker that has not planned yet, and returns the pod's eviction. A record of another version, or
- * one that was written only in part, counts as none.
+ * one that was written only in part, counts as none. No back-off becomes longer than it was: a machine may start with a clock that is behind.
  */
 export function recall(text: string, memory: WorkerMemory, clock: Clock): Eviction | undefined {
   const record = parse(text);
@@ -47,7 +47,10 @@ export function recall(text: string, memory: WorkerMemory, clock: Clock): Evicti
   const sinceEpoch = clock.now() - clock.monotonicMs();
   for (const [id, killAt, hook] of ends) memory.ends.set(id, { killAtMs: killAt - sinceEpoch, hook });
   for (const id of failedPostStart) memory.failedPostStart.add(id);
-  for (const [name, entry] of backOffs) memory.backOffs.set(name, entry);
+  for (const [name, entry] of backOffs) {
+    const latest = clock.now() + entry.retryAt - entry.failedAt;
+    memory.backOffs.set(name, { ...entry, retryAt: Math.min(entry.retryAt, latest) });
+  }
   memory.restartDelays = new Map(restartDelays);
   return eviction;
 }
