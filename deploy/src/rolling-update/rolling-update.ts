@@ -263,25 +263,39 @@ async function replace(
 
 /**
  * Lets the node of an agent be silent while the agent is replaced: on a busy machine that takes longer than a node may be silent, and its
- * pods would move. The function returned ends that; without it, it ends by itself.
+ * pods would move. The function returned ends that; without it, it ends by itself. The update goes on without it, too.
  */
-async function announceAbsence(
+async function announceAbsence(update: RollingUpdate, name: string): Promise<() => Promise<void>> {
+  const attempt = async <T>(work: () => Promise<T>, instead: T): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      update.note(`${name}: cannot change what its node says of its absence (${errorMessage(error)})`);
+      return instead;
+    }
+  };
+  const annotate = await attempt(() => absenceOf(update, name), undefined);
+  if (annotate === undefined) return async () => undefined;
+  await attempt(() => annotate(formatTime(update.clock.now() + LIMIT_MS)), undefined);
+  return () => attempt(() => annotate(null), undefined);
+}
+
+/** Writes until when the agent's node may be silent; null: no longer. Undefined for an agent without a node. */
+async function absenceOf(
   { api, clock, clusterId, podCidr, shell }: RollingUpdate,
   name: string,
-): Promise<() => Promise<void>> {
+): Promise<((returnsBy: string | null) => Promise<void>) | undefined> {
   using deadline = withDeadline(clock, new AbortController().signal, API_MS);
   const agent = (await findRunningAgents(shell, clusterId)).find((one) => one.name === name);
   const { items } = await api.list(NODES, {}, deadline);
   const node = agent === undefined ? undefined : items.find((one) => isNodeOf(one, agent, podCidr));
-  if (node === undefined) return async () => undefined;
-  const annotate = async (returnsBy: string | null) => {
+  if (node === undefined) return undefined;
+  return async (returnsBy) => {
     const { uid, name: nodeName = '' } = node.metadata;
     const merge = { metadata: { uid, annotations: { [RETURNS_BY_ANNOTATION]: returnsBy } } };
     using limit = withDeadline(clock, new AbortController().signal, API_MS);
     await ignoreNotFound(api.patch(NODES, { namespace: '', name: nodeName }, { merge }, limit));
   };
-  await annotate(formatTime(clock.now() + LIMIT_MS));
-  return () => annotate(null);
 }
 
 /** Until the container's health check succeeds, which is asked here: the engine asks every 15 s. */
