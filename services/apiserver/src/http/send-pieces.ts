@@ -8,7 +8,10 @@ import { acceptsGzip, sendBytes, setCommonHeaders } from './respond.ts';
 /** Size of one write: large enough to make its overhead small, and small enough to let other requests run in between. */
 const SLAB_BYTES = 128 * 1024;
 
-/** A part of a body. */
+/**
+ * A part of a body. A stream calls back a write when it has read its bytes or was closed. Over TLS, whatever it has begun to send is encrypted
+ * or copied by then, so released memory never reaches another client.
+ */
 export interface Slab {
   readonly bytes: Uint8Array;
   /** Call it when `bytes` is not read any more: the next slab may be in the same memory. */

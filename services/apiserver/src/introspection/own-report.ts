@@ -35,7 +35,8 @@ export function ownReport(options: OwnReportOptions): ReportedParts {
       component: 'kube-apiserver',
       identity,
       startedAt,
-      leading: await leads(AbortSignal.timeout(ASK_MS)).catch(() => false),
+      // Without an answer of etcd, it is not known.
+      leading: await leads(AbortSignal.timeout(ASK_MS)).catch(() => null),
     }),
     api: async () => ({
       requests: await requestsOf(metrics),
