@@ -1,9 +1,9 @@
 -- Gives no new connections to an API server whose check has lasted for a second or has failed. Once it answers it gets new ones again.
 -- Where none is better, suspects get them as well: on a busy machine all are slow.
 --
--- Ends the connections of one that is marked down, if it has sent no byte for ten seconds, and another one is up. A failed check alone is
--- no proof, because this process may be the slow one. Looks are counted, not seconds: time in which this process does not run must not
--- count.
+-- Ends the connections of one that is marked down, if it has sent no byte for ten seconds in which another one was good. A failed check
+-- alone is no proof, because this process may be the slow one. Where all hang, the first one that goes on must not end the connections
+-- of those that follow. Looks are counted, not seconds: time in which this process does not run must not count.
 
 local BACKEND = "apiservers"
 local LOOK_EVERY_MS = 200
@@ -26,30 +26,33 @@ local function state_of(name, stats)
   return looks[name] > SLOW_AFTER_LOOKS and SLOW or GOOD
 end
 
--- How many bytes each server has sent, and how many looks in a row have found no more.
+-- How many bytes each server has sent, and how many looks since it was last good have found no more while another one was good.
 local sent = {}
 
-local function is_silent(name, stats)
+local function is_silent(name, stats, state, best)
   local bytes = tonumber(stats.bout) or 0
   local before = sent[name]
-  local looks_in_a_row = before ~= nil and before.bytes == bytes and before.looks + 1 or 0
-  sent[name] = { bytes = bytes, looks = looks_in_a_row }
-  return looks_in_a_row >= SILENT_AFTER_LOOKS
+  local count = 0
+  if state ~= GOOD and before ~= nil and before.bytes == bytes then count = before.looks + (best == GOOD and 1 or 0) end
+  sent[name] = { bytes = bytes, looks = count }
+  return count >= SILENT_AFTER_LOOKS
 end
 
 local function look(servers)
+  local stats = {}
   local states = {}
   local best = DOWN
-  local silent = {}
   for name, server in pairs(servers) do
-    local stats = server:get_stats()
-    states[name] = state_of(name, stats)
+    stats[name] = server:get_stats()
+    states[name] = state_of(name, stats[name])
     best = math.min(best, states[name])
-    silent[name] = is_silent(name, stats) and (tonumber(stats.scur) or 0) > 0
   end
   for name, server in pairs(servers) do
-    if states[name] == DOWN and best ~= DOWN and silent[name] then server:shut_sess() end
-    local is_suspect = states[name] ~= DOWN and states[name] > best
+    local state = states[name]
+    local has_connections = (tonumber(stats[name].scur) or 0) > 0
+    -- Counted at every look, also where nothing follows.
+    if is_silent(name, stats[name], state, best) and state == DOWN and best == GOOD and has_connections then server:shut_sess() end
+    local is_suspect = state ~= DOWN and state > best
     if is_suspect and not server:is_draining() then server:set_drain() end
     if not is_suspect and server:is_draining() then server:set_ready() end
   end
