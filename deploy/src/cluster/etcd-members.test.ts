@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import { checkReplacement, failingMembers, type Member, parseMembers } from './etcd-members.ts';
+import { checkReplacement, failingMembers, healthyMembers, type Member, parseMembers } from './etcd-members.ts';
+import { createEtcdTools } from './etcd-tools.ts';
 
 test('members are read with their ids, also those that have not started', () => {
   const text = [
@@ -11,6 +12,16 @@ test('members are read with their ids, also those that have not started', () => 
     { id: 'acd75ce5a42eee19', name: 'etcd-0', role: 'voter', state: 'healthy' },
     { id: 'b63f2b28b0c54fd4', name: 'etcd-2', role: 'learner', state: 'unhealthy' },
   ]);
+});
+
+test('healthy are those that answer, and nobody waits a minute for one that is down', async () => {
+  const run = async (_: string, args: readonly string[]) => {
+    const limit = args.findLast((arg) => arg.startsWith('--command-timeout'));
+    const isDown = args.includes('https://etcd-1:2379');
+    return { code: isDown || limit !== '--command-timeout=10s' ? 1 : 0, stdout: '', stderr: '' };
+  };
+  const layout = { members: ['etcd-0', 'etcd-1'], initialCluster: '', image: 'etcd:1', environments: {} };
+  expect(await healthyMembers(createEtcdTools({ run }, 'c', layout))).toEqual(new Set(['etcd-0']));
 });
 
 describe('a member', () => {

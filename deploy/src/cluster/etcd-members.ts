@@ -30,12 +30,15 @@ export function parseMembers(text: string, healthy: ReadonlySet<string>): readon
     });
 }
 
-/** Members that answer a linearizable read. */
+/** For a member that is down, etcdctl waits as long as it may. */
+const READ_LIMIT = '--command-timeout=10s';
+
+/** Members that answer a linearizable read within ten seconds. */
 export async function healthyMembers(etcd: EtcdTools): Promise<ReadonlySet<string>> {
   const healthy = await Promise.all(
     etcd.layout.members.map(async (member) => {
       try {
-        await etcd.ctl([member], ['get', '/gantry/incarnation', '--keys-only']);
+        await etcd.ctl([member], ['get', '/gantry/incarnation', '--keys-only', READ_LIMIT]);
         return [member];
       } catch {
         return [];

@@ -12,7 +12,7 @@ const clients = connectClients(cluster, 'count');
 const signal = () => AbortSignal.timeout(60_000);
 
 /** What each client adds. `npm run count` asks for 1,000; a share of them is enough to see that nothing has broken. */
-const INCREMENTS = Number(process.env['GANTRY_COUNT_INCREMENTS'] ?? 100);
+const INCREMENTS = Number(process.env['GANTRY_COUNT_INCREMENTS'] ?? 50);
 /**
  * Losers back off for a random, doubling time, so that the winner can continue undisturbed. The longest time depends on how many
  * clients still count: the writes of losers take a constant share, and the object does not lie idle while the last ones wait.
