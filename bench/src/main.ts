@@ -10,6 +10,10 @@
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- --dev [--nodes 1000] hollow
 //     one process that plays so many nodes with ten pods each: time, memory, cost at rest
+//   npm run bench -- --dev [--etcd 1] [--workloads REGEX] [--profile DIR] scheduler
+//     scheduler_perf's workloads: an API server, our scheduler, 5,000 Node objects; pods a second and CPU a pod
+//   npm run bench -- [--workloads REGEX] decisions
+//     the same without an API: the scheduler's queue, caches and decisions in this process
 //   npm run bench -- footprint pods
 //     other measures of a running cluster
 //   npm run bench -- [--trials 10] lost-node
@@ -35,6 +39,8 @@ import { measureLostNode } from './lost-node.ts';
 import { measurePods } from './pods.ts';
 import { measureSteady } from './steady.ts';
 import { measureStreams } from './streams.ts';
+import { measureScheduler } from './scheduler/measure-scheduler.ts';
+import { apiTarget, directTarget } from './scheduler/targets.ts';
 import { startDevServer } from './speed/dev-server.ts';
 import { measureNetwork } from './network/measure-network.ts';
 import { ENDPOINTS, measureSpeed, STEPS } from './speed/measure-speed.ts';
@@ -59,7 +65,9 @@ const CONTROLLERS = 'controllers';
 const DNS = 'dns';
 const HOLLOW = 'hollow';
 const NETWORK = 'network';
-const APART: readonly string[] = [CONTROLLERS, DNS, HOLLOW, NETWORK];
+const SCHEDULER = 'scheduler';
+const DECISIONS = 'decisions';
+const APART: readonly string[] = [CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS];
 
 const { values, positionals } = parseArgs({
   options: {
@@ -73,6 +81,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '10' },
     times: { type: 'string', default: '20' },
     ready: { type: 'string', default: '40' },
+    workloads: { type: 'string', default: '' },
     services: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '1' },
     json: { type: 'string' },
@@ -132,6 +141,16 @@ if (positionals.includes(HOLLOW)) {
   await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
   print(`\n## ${HOLLOW}, ${values.nodes} nodes\n`);
   await measureHollow(dev.kubeconfig, Number(values.nodes), print);
+}
+if (positionals.includes(SCHEDULER)) {
+  if (!values.dev) throw new Error(`${SCHEDULER} needs --dev: it starts an API server and a scheduler itself`);
+  print(`\n## ${SCHEDULER}, an API server over etcd of ${values.etcd} members\n`);
+  const start = () => apiTarget(Number(values.etcd), values.profile);
+  await measureScheduler({ start, wanted: values.workloads, print });
+}
+if (positionals.includes(DECISIONS)) {
+  print(`\n## ${DECISIONS}: a scheduler without an API\n`);
+  await measureScheduler({ start: directTarget, wanted: values.workloads, print });
 }
 
 async function speed(): Promise<readonly Result[]> {

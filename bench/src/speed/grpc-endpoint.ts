@@ -1,5 +1,5 @@
 import type { KubeObject } from '@gantry/objects';
-import { createGrpcClient, type GrpcClient, type GrpcClientOptions, type HttpTarget } from '@gantry/client';
+import { createGrpcClient, type GrpcClient, type HttpTarget } from '@gantry/client';
 import type { Collection, Endpoint } from './endpoint.ts';
 
 const CONNECTIONS = 8;
@@ -7,16 +7,20 @@ const LONG_MS = 60_000;
 
 /** gRPC with the services' client, which decodes objects. */
 export function openGrpcEndpoint(target: HttpTarget, port: number, addresses: readonly string[]): Endpoint {
+  return new GrpcEndpoint(Array.from({ length: CONNECTIONS }, () => grpcClient(target, port, addresses)));
+}
+
+/** The services' client, with the certificate of a kubeconfig's user. */
+export function grpcClient(target: HttpTarget, port: number, addresses: readonly string[]): GrpcClient {
   const { ca, cert, key } = target;
   if (ca === undefined || cert === undefined || key === undefined) throw new Error('gRPC needs a client certificate');
-  const options: GrpcClientOptions = {
+  return createGrpcClient({
     addresses: [`apiserver:${port}`],
     tls: { current: () => ({ ca, cert, key }), subscribe: () => () => undefined },
     fieldManager: 'bench',
     lookup: () => Promise.resolve(addresses),
     deadlineMs: LONG_MS,
-  };
-  return new GrpcEndpoint(Array.from({ length: CONNECTIONS }, () => createGrpcClient(options)));
+  });
 }
 
 class GrpcEndpoint implements Endpoint {
