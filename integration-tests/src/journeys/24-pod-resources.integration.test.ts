@@ -1,8 +1,8 @@
 /** Resources of a pod as a whole: its containers are held to them together, and they change in place. */
 import { type Container as PodContainer, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, isReady } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster, isReady } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 120_000;

@@ -10,8 +10,8 @@ import {
   type Volume,
 } from '@gantry/objects';
 import { describe, expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const IMAGE = 'busybox:1.36';

@@ -5,8 +5,8 @@ import {
   HORIZONTAL_POD_AUTOSCALERS,
 } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
-import { eventually } from './harness/eventually.ts';
+import { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
 
 const WAIT_MS = 180_000;
 
