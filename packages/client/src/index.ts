@@ -11,7 +11,7 @@
  * and both transports pass.
  */
 export { type CertificateRequestClient, createCertificateRequester } from './certificate-requester.ts';
-export { createGrpcClient, type GrpcClient, type GrpcClientOptions } from './grpc/grpc-client.ts';
+export { createGrpcClient, type GrpcClient } from './grpc/grpc-client.ts';
 export { fromFailedCall, toGrpcFailure } from './grpc/status-mapping.ts';
 export { type DiscoveredResource, discoverResources } from './http/discover-resources.ts';
 export { createHttpClient, type HttpClient, pathOf } from './http/http-client.ts';
