@@ -55,7 +55,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'growth',
-          include: ['{packages,services}/*/src/**/*.growth.test.ts'],
+          include: ['{packages,services}/*/{src,web/src}/**/*.growth.test.ts'],
           fileParallelism: false,
           testTimeout: 600_000,
           sequence: { groupOrder: 0 },

@@ -32,24 +32,25 @@ export function createApiServer(server: string, ca: Buffer): ApiServer {
 }
 
 interface SelfSubjectReview {
-  readonly status?: { readonly userInfo?: { readonly username?: string; readonly groups?: readonly string[] } };
+  readonly status?: { readonly userInfo?: { readonly username?: unknown; readonly groups?: unknown } };
 }
 
 /**
  * Asks the API server who has the token. Throws StatusError: BadRequest for a text that cannot be one, Unauthorized for a token that is
- * not accepted, ServiceUnavailable when nobody answers.
+ * not accepted, ServiceUnavailable when nobody answers, or not as an API server does.
  */
 export async function reviewToken(api: ApiServer, token: string, clock: Clock, signal: AbortSignal): Promise<SignedIn> {
   if (token === '' || token.length > MAX_TOKEN || !/^[\x21-\x7e]+$/.test(token))
     throw StatusError.badRequest(`token: not a bearer token of 1 to ${MAX_TOKEN} printable characters without spaces`);
-  const text = await ask(api, token, signal, {
+  const review = await ask<SelfSubjectReview>(api, token, signal, {
     method: 'POST',
     path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
     body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }),
     contentType: 'application/json',
   });
-  const { username, groups = [] } = (JSON.parse(text) as SelfSubjectReview).status?.userInfo ?? {};
-  if (username === undefined) throw StatusError.internal('the API server has not said who the user is');
+  const { username, groups = [] } = review?.status?.userInfo ?? {};
+  if (typeof username !== 'string' || username === '' || !isTexts(groups))
+    throw StatusError.unavailable('the API server has not said who the user is');
   const endsAt = endOf(token);
   if (endsAt !== undefined && endsAt <= clock.now())
     throw StatusError.unauthorized(`the token has ended at ${formatTime(endsAt)}`);
@@ -58,16 +59,21 @@ export async function reviewToken(api: ApiServer, token: string, clock: Clock, s
 
 /** The version of the API server, as `kubectl version` shows it. */
 export async function versionOf(api: ApiServer, token: string, signal: AbortSignal): Promise<string> {
-  const text = await ask(api, token, signal, { method: 'GET', path: '/version' });
-  return (JSON.parse(text) as { readonly gitVersion?: string }).gitVersion ?? '';
+  const version = await ask<{ readonly gitVersion?: unknown }>(api, token, signal, { method: 'GET', path: '/version' });
+  return typeof version?.gitVersion === 'string' ? version.gitVersion : '';
 }
 
-async function ask(
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+/** The JSON of a response, which may be of any type. Throws StatusError. */
+async function ask<T>(
   { host, port, ca }: ApiServer,
   token: string,
   signal: AbortSignal,
   request: Parameters<ReturnType<typeof createHttpClient>['raw']>[0],
-): Promise<string> {
+): Promise<T | null> {
   using client = createHttpClient({
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     ca,
@@ -77,7 +83,7 @@ async function ask(
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   try {
-    return await client.raw(request, signal);
+    return JSON.parse(await client.raw(request, signal)) as T | null;
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw StatusError.unavailable(`the API server does not answer: ${errorMessage(error)}`);

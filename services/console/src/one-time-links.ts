@@ -5,6 +5,8 @@ import { hashOf, type SignedIn } from './sessions.ts';
 export const LINK_MS = 120_000;
 /** Links that nobody has opened; a further one takes the place of the oldest. */
 const MAX_LINKS = 32;
+/** Links of one user, of which the oldest goes first: nobody makes those of others useless. */
+const MAX_LINKS_OF_USER = 4;
 
 interface Kept {
   readonly signedIn: SignedIn;
@@ -27,6 +29,8 @@ export class OneTimeLinks {
   add(signedIn: SignedIn): string {
     const now = this.#clock.monotonicMs();
     for (const [key, { endsAtMs }] of this.#links) if (endsAtMs <= now) this.#links.delete(key);
+    const own = [...this.#links].filter(([, kept]) => kept.signedIn.user === signedIn.user);
+    if (own.length >= MAX_LINKS_OF_USER) this.#links.delete(own[0]?.[0] ?? '');
     const [oldest] = this.#links.keys();
     if (oldest !== undefined && this.#links.size >= MAX_LINKS) this.#links.delete(oldest);
     const code = this.#newSecret();

@@ -180,7 +180,13 @@ async function answer({ res, target }: Passing, response: IncomingMessage): Prom
     'cache-control': caching ?? 'no-store',
     'content-security-policy': PASSED_ON_POLICY,
   };
-  res.writeHead(response.statusCode ?? 502, headers);
+  try {
+    res.writeHead(response.statusCode ?? 0, headers);
+  } catch (error) {
+    // A status that is none: of a pod, for example, whose response the API server passes on.
+    response.destroy();
+    throw StatusError.unavailable(`the response of the API server is not one of HTTP: ${errorMessage(error)}`);
+  }
   res.flushHeaders();
   try {
     await pipeline(response, res);

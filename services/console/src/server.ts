@@ -8,7 +8,7 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Res
 import { COMMON_HEADERS, isSafe, originFor, refuseEmbedding, refuseForeign } from './guard.ts';
 import { pageRoutes } from './pages.ts';
 import { passOn, targetOf } from './pass-on.ts';
-import { mustFind, requireCsrf, sessionCookie, type SignInOptions, signInRoutes } from './sign-in.ts';
+import { mustFind, requireCsrf, sessionCookie, takePlace, type SignInOptions, signInRoutes } from './sign-in.ts';
 
 export interface ConsoleServerOptions extends SignInOptions {
   readonly origins: readonly string[];
@@ -124,9 +124,10 @@ async function serveApi(options: ConsoleServerOptions, { req, res, target, cooki
   if (upgradeOf(req) !== undefined) {
     // Browsers send the cookie with WebSockets of every page of this host, and ask nobody before.
     if (req.headers.origin === undefined) throw new StatusError('Forbidden', 'Origin: missing');
-  } else if (!isSafe(req.method)) requireCsrf(req, session);
-  using place = session.begin();
-  if (place === undefined) throw new StatusError('TooManyRequests', 'this session has too many open requests');
+  }
+  // Also with an upgrade, which the API server is free to ignore.
+  if (!isSafe(req.method)) requireCsrf(req, session);
+  using _ = takePlace(session);
   const left = new AbortController();
   res.once('close', () => left.abort());
   using signal = anySignal(session.signal, stopping, left.signal);

@@ -1,7 +1,7 @@
 import type { Clock } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import { type Logger, Places } from '@gantry/service';
-import express, { type Request, type Response, Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, Router } from 'express';
 import { type ApiServer, reviewToken, versionOf } from './api-server.ts';
 import { LINK_MS, type OneTimeLinks } from './one-time-links.ts';
 import type { Session, Sessions, SignedIn } from './sessions.ts';
@@ -25,6 +25,8 @@ export interface SessionCookie {
 }
 
 const BODY_BYTES = 32 * 1024;
+/** How long the body of a sign-in may take: whoever sends it has not signed in, and holds one of the connections of all. */
+const BODY_MS = 10_000;
 /** Questions to the API server about tokens at the same time. */
 const MAX_REVIEWS = 16;
 
@@ -72,9 +74,17 @@ export function signInRoutes(options: SignInOptions, cookie: SessionCookie): Rou
     res.json(await shown(options, session, leftSignal(res)));
   };
   const router = Router({ caseSensitive: true, strict: true });
+  const inTime: RequestHandler = (req, _res, next) => {
+    req.once(
+      'close',
+      clock.setTimer(BODY_MS, () => req.destroy()),
+    );
+    next();
+  };
   const body = express.json({ limit: BODY_BYTES, type: 'application/json', inflate: false });
   router.get('/session', async (req, res) => {
     const session = mustFind(sessions, cookie.read(req));
+    using _ = takePlace(session);
     try {
       await reviewToken(options.api, session.token, clock, leftSignal(res));
     } catch (error) {
@@ -86,7 +96,7 @@ export function signInRoutes(options: SignInOptions, cookie: SessionCookie): Rou
     }
     res.json(await shown(options, session, leftSignal(res)));
   });
-  router.post('/session', body, async (req, res) => {
+  router.post('/session', inTime, body, async (req, res) => {
     const given = credentialOf(req, ['token', 'code']);
     if (given.name === 'token') {
       await begin(req, res, await review(given.value, res));
@@ -110,7 +120,7 @@ export function signInRoutes(options: SignInOptions, cookie: SessionCookie): Rou
     cookie.clear(req, res);
     res.status(204).end();
   });
-  router.post('/session/links', body, async (req, res) => {
+  router.post('/session/links', inTime, body, async (req, res) => {
     // A page must not make links: it would hand a browser the session of its choice.
     if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] !== undefined)
       throw new StatusError('Forbidden', 'links are made by npm run console, not by pages');
@@ -125,6 +135,13 @@ export function mustFind(sessions: Sessions, cookie: string | undefined): Sessio
   const session = sessions.find(cookie);
   if (session === undefined) throw StatusError.unauthorized('sign in first: npm run console, or with a token');
   return session;
+}
+
+/** A place for a request of the session. Throws StatusError TooManyRequests. */
+export function takePlace(session: Session): Disposable {
+  const place = session.begin();
+  if (place === undefined) throw new StatusError('TooManyRequests', 'this session has too many open requests');
+  return place;
 }
 
 /** Refuses a request that changes something without the session's secret, which no other page can read. */

@@ -126,6 +126,8 @@ export interface FakeApi extends AsyncDisposable {
   readonly url: string;
   readonly ca: string;
   serve: (req: http.IncomingMessage, res: http.ServerResponse) => void;
+  /** Answers who has a token. */
+  review: (req: http.IncomingMessage, res: http.ServerResponse) => void;
   upgrade: (req: http.IncomingMessage, socket: Socket, head: Buffer) => void;
 }
 
@@ -133,13 +135,14 @@ export async function startFakeApi(): Promise<FakeApi> {
   const pki = await createTestPki(systemClock.now());
   const { cert, key } = await pki.issue('system:apiserver', [], ['localhost']);
   const server = https.createServer({ cert, key });
-  const fake: Pick<FakeApi, 'serve' | 'upgrade'> = {
+  const fake: Pick<FakeApi, 'serve' | 'review' | 'upgrade'> = {
+    review: reviewSelf,
     serve: (_req, res) => void res.writeHead(404).end(),
     upgrade: (_req, socket) => void socket.destroy(),
   };
   server.on('request', (req, res) => {
     if (req.url === '/version') res.end('{"gitVersion":"v1.36.2"}');
-    else if (req.url === '/apis/authentication.k8s.io/v1/selfsubjectreviews') reviewSelf(req, res);
+    else if (req.url === '/apis/authentication.k8s.io/v1/selfsubjectreviews') fake.review(req, res);
     else fake.serve(req, res);
   });
   server.on('upgrade', (req, socket: Socket, head) => {

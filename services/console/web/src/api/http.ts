@@ -62,7 +62,7 @@ export async function signOut({ csrf }: Session): Promise<void> {
 export function createApi(session: Session, onSignedOut: () => void): Api {
   const send = async (path: string, options: RequestOptions = {}): Promise<Response> => {
     const { method = 'GET', body, contentType = 'application/json', accept = 'application/json', signal } = options;
-    const response = await fetch(`/kubernetes${path}`, {
+    const response = await fetch(addressOf(path), {
       method,
       headers: {
         Accept: accept,
@@ -81,8 +81,20 @@ export function createApi(session: Session, onSignedOut: () => void): Api {
     session,
     fetch: send,
     json: async <T>(path: string, options?: RequestOptions) => (await (await send(path, options)).json()) as T,
-    socketUrl: (path) => `${location.origin.replace(/^http/, 'ws')}/kubernetes${path}`,
+    socketUrl: (path) => `${location.origin.replace(/^http/, 'ws')}${addressOf(path)}`,
   };
+}
+
+/**
+ * The address of a path of the API server. Throws StatusError BadRequest for a path that a browser would change: an object named `..` in a link
+ * would lead to what is above it, such as its namespace.
+ */
+export function addressOf(path: string): string {
+  const address = `/kubernetes${path}`;
+  const [plain = ''] = address.split(/[?#]/, 1);
+  if (!path.startsWith('/') || new URL(plain, 'http://console').pathname !== plain)
+    throw StatusError.badRequest(`path: ${JSON.stringify(path)} has segments that are not names`);
+  return address;
 }
 
 async function throwIfFailed(response: Response): Promise<void> {

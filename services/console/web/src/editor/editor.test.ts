@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { applyConfiguration, removedFields } from './apply-configuration.ts';
 import { problemsOf } from './problems.ts';
-import { ITEM, SchemaLookup } from './schema.ts';
+import { ITEM, SchemaLookup, typeName } from './schema.ts';
 import { positionAt } from './yaml-position.ts';
 
 const LOOKUP = new SchemaLookup(
@@ -55,6 +55,19 @@ const LOOKUP = new SchemaLookup(
 );
 
 describe('SchemaLookup', () => {
+  it('ends with a list of itself, and with references that lead in a circle', () => {
+    const of = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    const lookup = new SchemaLookup(
+      { list: { type: 'array', items: of('list') }, a: of('b'), b: of('a') },
+      '',
+      'v1',
+      'X',
+    );
+    expect(typeName(lookup.resolve(of('list')), lookup)).toBe(`${'list of '.repeat(8)}array`);
+    expect(lookup.resolve(of('a'))).toEqual(expect.anything());
+    expect(typeName(LOOKUP.at(['spec', 'containers', ITEM, 'command']), LOOKUP)).toBe('list of string');
+  });
+
   it('follows references, lists and maps', () => {
     expect(LOOKUP.at(['spec'])?.description).toBe('what is wanted');
     expect(LOOKUP.at(['spec', 'containers', ITEM, 'image'])?.type).toBe('string');

@@ -87,7 +87,12 @@ export function isOpen(schema: Schema): boolean {
 
 /** `string`, `[]Container`, `map`: a type for people. */
 export function typeName(schema: Schema | undefined, lookup: SchemaLookup): string {
-  const { type = 'object', items } = schema ?? {};
-  if (type === 'array') return `list of ${typeName(lookup.resolve(items), lookup)}`;
-  return type;
+  let current = schema;
+  let name = '';
+  // A list may be one of itself.
+  for (let i = 0; current?.type === 'array' && i < MAX_REFERENCES; i++) {
+    name += 'list of ';
+    current = lookup.resolve(current.items);
+  }
+  return `${name}${current?.type ?? 'object'}`;
 }

@@ -6,12 +6,16 @@ export interface Segment {
 
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'] as const;
 
+/** Parts of a line with different looks: each is an element of the document. The last one has the rest of the line. */
+const MAX_SEGMENTS = 100;
+
 /**
  * Control sequences: CSI (`ESC [ … letter`), OSC and other strings until their end (BEL or ESC \), other two-character escapes, and their
- * one-character forms of C1. A sequence that the end of the line cuts off goes, too.
+ * one-character forms of C1. A sequence that is cut off, by the end of the line or by something else, goes, too: no part of the pattern has to
+ * match, so a match takes time that is linear in the length of the line.
  */
 const SEQUENCE =
-  /(?:\u001b\[|\u009b)([0-9;:?<=>]*)[ -/]*([@-~]|$)|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c|$)|\u001b[ -/]*[0-~]?/g;
+  /(?:\u001b\[|\u009b)([0-9;:?<=>]*)[ -/]*([@-~])?|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/g;
 /** Other characters that a terminal would act on, and those that turn the direction of text and so hide what it says. */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -24,8 +28,12 @@ export function segmentsOf(line: string): readonly Segment[] {
   let end = 0;
   const add = (text: string) => {
     const clean = text.replaceAll(CONTROL, '');
-    if (clean !== '')
-      out.push({ text: clean, style: [looks.bold ? 'bold' : '', looks.colour].filter(Boolean).join(' ') });
+    if (clean === '') return;
+    const style = [looks.bold ? 'bold' : '', looks.colour].filter(Boolean).join(' ');
+    const last = out.at(-1);
+    if (last !== undefined && (last.style === style || out.length >= MAX_SEGMENTS))
+      out[out.length - 1] = { text: last.text + clean, style: last.style };
+    else out.push({ text: clean, style });
   };
   for (const match of line.matchAll(SEQUENCE)) {
     add(line.slice(end, match.index));
@@ -53,11 +61,4 @@ function applyCodes(looks: Looks, codes: string): void {
     else if (code === 39) looks.colour = '';
     else if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) looks.colour = COLOURS[code % 10] ?? '';
   }
-}
-
-/** The text of a line, without control sequences. */
-export function plainText(line: string): string {
-  return segmentsOf(line)
-    .map(({ text }) => text)
-    .join('');
 }

@@ -9,36 +9,105 @@ export interface LogLine {
   readonly text: string;
 }
 
+/** Characters of a line that are kept. */
+const MAX_LINE = 10_000;
+const CUT = ` … (cut after ${MAX_LINE} characters)`;
+
+/** Cuts a stream of text into lines. The text between two ends of lines may have any length: only its beginning is kept. */
+export class LineCutter {
+  #rest = '';
+  /** Whether the beginning of the current line has been returned, and what follows is left out. */
+  #isCut = false;
+
+  /** The lines that end in this text, and one that has become too long. */
+  push(text: string): readonly string[] {
+    const lines: string[] = [];
+    let start = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      this.#append(text, start, end, lines);
+      if (!this.#isCut) lines.push(this.#rest);
+      this.#rest = '';
+      this.#isCut = false;
+      start = end + 1;
+    }
+    this.#append(text, start, text.length, lines);
+    return lines;
+  }
+
+  /** The last line, which has no end; none when the text ended with one. */
+  end(): readonly string[] {
+    const lines = this.#rest === '' ? [] : [this.#rest];
+    this.#rest = '';
+    return lines;
+  }
+
+  #append(text: string, start: number, end: number, lines: string[]): void {
+    if (this.#isCut || start === end) return;
+    this.#rest += text.slice(start, Math.min(end, start + MAX_LINE + 1));
+    if (this.#rest.length <= MAX_LINE) return;
+    lines.push(this.#rest.slice(0, MAX_LINE) + CUT);
+    this.#rest = '';
+    this.#isCut = true;
+  }
+}
+
+/** Lines that wait until somebody reads, at most: a hidden page does not read. */
+const MAX_PENDING = 10_000;
+
 /** The latest lines of several sources, in the order of their times. */
 export class LogBuffer {
   readonly #max: number;
+  readonly #maxCharacters: number;
   #lines: LogLine[] = [];
+  #characters = 0;
+  /** Lines that are not in `#lines` yet: copying all of these for each message of a log would take quadratic time. */
+  #pending: LogLine[] = [];
+  #pendingCharacters = 0;
   #added = 0;
 
-  constructor(max: number) {
+  /** Keeps up to `max` lines of up to `maxCharacters` together. */
+  constructor(max: number, maxCharacters: number) {
     this.#max = max;
+    this.#maxCharacters = maxCharacters;
   }
 
   /** All lines; a new array after each change. */
   get lines(): readonly LogLine[] {
+    this.#settle();
     return this.#lines;
   }
 
   /** How many lines were forgotten. */
   get forgotten(): number {
-    return this.#added - this.#lines.length;
+    return this.#added - this.lines.length;
   }
 
   /** Adds lines of one source, each with its time before it, as `timestamps=true` sends them. */
   add(source: string, lines: readonly string[]): void {
-    if (lines.length === 0) return;
-    const next = this.#lines.concat(lines.map((line) => ({ id: this.#added++, source, ...splitTime(line) })));
+    for (const line of lines) {
+      this.#pending.push({ id: this.#added++, source, ...splitTime(line) });
+      this.#pendingCharacters += line.length;
+      if (this.#pending.length >= MAX_PENDING || this.#pendingCharacters > this.#maxCharacters) this.#settle();
+    }
+  }
+
+  #settle(): void {
+    if (this.#pending.length === 0) return;
+    const next = this.#lines.concat(this.#pending);
     if (isOutOfOrder(next, this.#lines.length)) next.sort(byTime);
-    this.#lines = next.length > this.#max ? next.slice(next.length - this.#max) : next;
+    let characters = this.#characters + this.#pending.reduce((sum, { text }) => sum + text.length, 0);
+    let from = 0;
+    for (; next.length - from > this.#max || characters > this.#maxCharacters; from++)
+      characters -= next[from]?.text.length ?? 0;
+    this.#lines = from === 0 ? next : next.slice(from);
+    this.#characters = characters;
+    this.#pending = [];
+    this.#pendingCharacters = 0;
   }
 }
 
-function splitTime(line: string): { readonly time: string; readonly text: string } {
+/** The time that begins a line of a log, and its text; '' for a line without one, such as an error of the server. */
+export function splitTime(line: string): { readonly time: string; readonly text: string } {
   const space = line.indexOf(' ');
   const time = space < 0 ? line : line.slice(0, space);
   return /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(time)

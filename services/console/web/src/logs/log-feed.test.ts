@@ -39,7 +39,7 @@ function start(explain: () => Promise<StatusError | undefined> = async () => und
     sockets.push(socket);
     return socket;
   };
-  const feed = new LogFeed({ open, explain, clock, random: () => 0.5, maxLines: 100 });
+  const feed = new LogFeed({ open, explain, clock, random: () => 0.5, maxLines: 100, maxCharacters: 100_000 });
   const abort = new AbortController();
   const done = feed.follow(SOURCE, abort.signal);
   const next = async () => {
@@ -86,6 +86,18 @@ describe('LogFeed', () => {
     expect(second.query.has('tailLines')).toBe(false);
     second.text(line(2, 'two') + line(3, 'three'));
     expect(await texts()).toEqual(['one', 'two', 'three']);
+  });
+
+  it('continues after the last time, whatever a line without a time says', async () => {
+    const { next, texts, clock } = start();
+    const first = await next();
+    first.text(`${line(1, 'one')}zzz: the runtime cannot read the log\n`);
+    first.end(1006);
+    await clock.advance(1000);
+    const second = await next();
+    expect(second.query.get('sinceTime')).toBe('2026-01-01T00:00:01Z');
+    second.text(line(1, 'one') + line(2, 'two'));
+    expect((await texts()).at(-1)).toBe('two');
   });
 
   it('says why there is no log, and asks again only if that may change', async () => {

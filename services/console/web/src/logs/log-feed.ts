@@ -1,6 +1,6 @@
 import { backoffMs, type Clock, pause, type Random } from '@gantry/base';
 import type { StatusError } from '@gantry/objects';
-import { LogBuffer, type LogLine } from './log-buffer.ts';
+import { LineCutter, LogBuffer, type LogLine, splitTime } from './log-buffer.ts';
 
 /** A WebSocket, as far as logs need one. */
 export type LogSocket = Pick<WebSocket, 'binaryType' | 'addEventListener' | 'close'>;
@@ -20,8 +20,9 @@ interface Options {
   readonly explain: (path: string) => Promise<StatusError | undefined>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Lines that are kept. */
+  /** Lines that are kept, and the characters of all of them. */
   readonly maxLines: number;
+  readonly maxCharacters: number;
 }
 
 /** What a feed has. A new view after each change. */
@@ -47,7 +48,7 @@ export class LogFeed {
 
   constructor(options: Options) {
     this.#options = options;
-    this.#buffer = new LogBuffer(options.maxLines);
+    this.#buffer = new LogBuffer(options.maxLines, options.maxCharacters);
     this.#view = { lines: [], forgotten: 0, notes: this.#notes };
   }
 
@@ -63,9 +64,9 @@ export class LogFeed {
     const { explain, clock, random } = this.#options;
     let lastTime = '';
     const add = (lines: readonly string[]) => {
-      const fresh = lastTime === '' ? lines : lines.filter((line) => timeOf(line) > lastTime);
-      const last = lines.at(-1);
-      if (last !== undefined && timeOf(last) > lastTime) lastTime = timeOf(last);
+      const fresh = lastTime === '' ? lines : lines.filter((line) => splitTime(line).time > lastTime);
+      const time = lines.findLast((line) => splitTime(line).time !== '');
+      if (time !== undefined && splitTime(time).time > lastTime) lastTime = splitTime(time).time;
       this.#buffer.add(name, fresh);
       this.#publishSoon();
     };
@@ -88,16 +89,14 @@ export class LogFeed {
       const socket = this.#options.open(path, 'binary.k8s.io');
       socket.binaryType = 'arraybuffer';
       const decoder = new TextDecoder();
-      let rest = '';
+      const cutter = new LineCutter();
       const close = () => socket.close();
-      socket.addEventListener('message', ({ data }) => {
-        const parts = (rest + decoder.decode(data as ArrayBuffer, { stream: true })).split('\n');
-        rest = parts.pop() ?? '';
-        add(parts);
-      });
+      socket.addEventListener('message', ({ data }) =>
+        add(cutter.push(decoder.decode(data as ArrayBuffer, { stream: true }))),
+      );
       socket.addEventListener('close', ({ code }) => {
         signal.removeEventListener('abort', close);
-        if (rest !== '') add([rest]);
+        add(cutter.end());
         resolve(code);
       });
       signal.addEventListener('abort', close, { once: true });
@@ -117,9 +116,4 @@ export class LogFeed {
       for (const listener of this.#listeners) listener();
     });
   }
-}
-
-function timeOf(line: string): string {
-  const space = line.indexOf(' ');
-  return space < 0 ? line : line.slice(0, space);
 }

@@ -2,16 +2,26 @@ import { StatusError } from '@gantry/objects';
 import type { LabelSelector, Pod } from '@gantry/objects';
 import { labelSelectorFrom } from '@gantry/objects';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import {
+  memo,
+  type ReactNode,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { collectionPath } from '../api/kinds.ts';
 import type { TabProps } from '../object/use-object.ts';
 import { useConsole, useKind, useLive } from '../shell/console-context.ts';
 import { objectFormat } from '../watch/formats.ts';
-import { plainText, segmentsOf } from './escape-codes.ts';
+import { segmentsOf } from './escape-codes.ts';
 import { type LogLine, searchLines } from './log-buffer.ts';
 import { LogFeed, type LogSource, type LogView } from './log-feed.ts';
 
 const MAX_LINES = 100_000;
+const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** Containers whose logs are followed at the same time. */
 const MAX_SOURCES = 60;
 const LINE_PX = 20;
@@ -151,6 +161,7 @@ function useFeed(sources: readonly LogSource[]): LogView {
         clock,
         random,
         maxLines: MAX_LINES,
+        maxCharacters: MAX_CHARACTERS,
       }),
     // Current and previous logs are not mixed.
     [api, clock, random, kind],
@@ -229,11 +240,7 @@ function Lines({ lines, hasTimes, hasSources }: LinesProps): ReactNode {
   );
 }
 
-/** The longest line that is shown whole. */
-const MAX_SHOWN = 10_000;
-
-function LineText({ text }: { readonly text: string }): ReactNode {
-  if (text.length > MAX_SHOWN) return `${plainText(text.slice(0, MAX_SHOWN))} … (${text.length} characters)`;
+const LineText = memo(function LineText({ text }: { readonly text: string }): ReactNode {
   return segmentsOf(text).map(({ text: part, style }, index) =>
     style === '' ? (
       part
@@ -243,4 +250,4 @@ function LineText({ text }: { readonly text: string }): ReactNode {
       </span>
     ),
   );
-}
+});

@@ -54,7 +54,7 @@ const TABS: readonly Tab[] = [
     needs: POD_LOG,
     isOfNow: true,
     command: ({ kind, namespace, name }) =>
-      `kubectl logs -f ${kind.id === 'pods' ? '' : `${kind.id}/`}${quote(name)} -n ${namespace} --all-containers${kind.id === 'pods' ? '' : ' --all-pods'}`,
+      `kubectl logs -f ${kind.id === 'pods' ? '' : `${kind.id}/`}${quote(name)} -n ${quote(namespace)} --all-containers${kind.id === 'pods' ? '' : ' --all-pods'}`,
   },
   {
     id: 'terminal',
@@ -63,7 +63,7 @@ const TABS: readonly Tab[] = [
     kinds: ['pods'],
     needs: POD_EXEC,
     isOfNow: true,
-    command: ({ namespace, name }) => `kubectl exec -it ${quote(name)} -n ${namespace} -- sh`,
+    command: ({ namespace, name }) => `kubectl exec -it ${quote(name)} -n ${quote(namespace)} -- sh`,
   },
   {
     id: 'related',
@@ -71,7 +71,7 @@ const TABS: readonly Tab[] = [
     view: lazy(() => import('./related-tab.tsx').then(({ RelatedTab }) => ({ default: RelatedTab }))),
     isNamespaced: true,
     command: ({ namespace }) =>
-      `kubectl get all,endpointslices,ingresses,configmaps,secrets,pvc -n ${namespace} -o yaml`,
+      `kubectl get all,endpointslices,ingresses,configmaps,secrets,pvc -n ${quote(namespace)} -o yaml`,
   },
   {
     id: 'events',
@@ -79,7 +79,7 @@ const TABS: readonly Tab[] = [
     view: lazy(() => import('./events-tab.tsx').then(({ EventsTab }) => ({ default: EventsTab }))),
     needs: { verb: 'list', group: '', resource: 'events' },
     command: ({ kind, namespace, name }) =>
-      `kubectl events --for ${kind.id}/${quote(name)}${namespace === '' ? '' : ` -n ${namespace}`}`,
+      `kubectl events --for ${kind.id}/${quote(name)}${namespace === '' ? '' : ` -n ${quote(namespace)}`}`,
   },
   {
     id: 'yaml',

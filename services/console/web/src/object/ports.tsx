@@ -1,6 +1,7 @@
 import type { Pod, Service } from '@gantry/objects';
 import type { ReactNode } from 'react';
 import { allows } from '../api/access.ts';
+import { addressOf } from '../api/http.ts';
 import { objectPath } from '../api/kinds.ts';
 import { kubectlOf } from '../objects/kubectl.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
@@ -27,7 +28,7 @@ export function Ports({ kind, namespace, name, object }: TabProps): ReactNode {
         {ports.map((port) => (
           <li key={`${port.name} ${port.number}`}>
             <a
-              href={`/kubernetes${objectPath(kind, namespace, `${name}:${port.number}`)}/proxy/`}
+              href={addressOf(`${objectPath(kind, namespace, `${name}:${port.number}`)}/proxy/`)}
               target="_blank"
               rel="noreferrer"
             >

@@ -31,4 +31,13 @@ describe('kubectl commands', () => {
     expect(quote('a$b')).toBe(`'a$b'`);
     expect(quote('app=web,tier!=db')).toBe(`'app=web,tier!=db'`);
   });
+
+  it('do not take a name for a flag', () => {
+    expect(kubectlOf('delete', NODES, '', '--all')).toBe('kubectl delete nodes/--all');
+  });
+
+  it('escape what nobody sees and a terminal would act on', () => {
+    expect(quote('a\u0003\u001b[A\nb')).toBe(String.raw`$'a\u0003\u001b[A\u000ab'`);
+    expect(quote("x\u202e'\\y")).toBe(String.raw`$'x\u202e\'\\y'`);
+  });
 });

@@ -23,7 +23,9 @@ export function kubectlGet(kind: Kind, { namespace, labels = '', fields = '', wi
 /** `kubectl VERB KIND NAME` with its namespace and further arguments. */
 export function kubectlOf(verb: string, kind: Kind, namespace: string, name: string, more = ''): string {
   const flag = kind.isNamespaced ? `-n ${quote(namespace)}` : '';
-  return words(['kubectl', verb, kind.id, quote(name), flag, more]);
+  // A name may look like a flag.
+  const object = name.startsWith('-') ? [`${kind.id}/${quote(name)}`] : [kind.id, quote(name)];
+  return words(['kubectl', verb, ...object, flag, more]);
 }
 
 function namespaceFlag({ isNamespaced }: Kind, namespace: string): string {
@@ -35,7 +37,17 @@ function words(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** An argument of a shell: quoted if it has characters that a shell interprets. */
+/** Characters that a terminal acts on when they are pasted, and those that turn the direction of text, so that it is not what it looks like. */
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** An argument of a shell: quoted if it has characters that a shell interprets, escaped if it has some that nobody sees. */
 export function quote(text: string): string {
-  return /^[\w./:=,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w./:=,@%+-]+$/.test(text)) return text;
+  if (text.search(UNSEEN) < 0) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const escaped = text.replaceAll(/['\\]/g, '\\$&').replaceAll(UNSEEN, (one) => `\\u${hexOf(one)}`);
+  return `$'${escaped}'`;
+}
+
+function hexOf(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(4, '0');
 }

@@ -3,7 +3,7 @@ import { StatusError } from '@gantry/objects';
 import type { Api } from '../api/http.ts';
 import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
-import { CHANNEL, endOf, messageFor, PROTOCOL } from './exec-channels.ts';
+import { CHANNEL, endOf, messageFor, PROTOCOL, refusalOf } from './exec-channels.ts';
 
 /** What a page keeps in memory for a copy. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -11,6 +11,8 @@ const CHUNK_BYTES = 32 * 1024;
 /** Bytes that wait in the socket: more would fill the memory. */
 const MAX_BUFFERED = 1024 * 1024;
 const WAIT_MS = 20;
+/** What is shown of the errors of a command. */
+const MAX_ERRORS = 2000;
 
 interface Props {
   readonly namespace: string;
@@ -104,6 +106,8 @@ function runCommand(api: Api, path: string, input?: Input): Promise<Blob> {
     socket.binaryType = 'arraybuffer';
     const output: Uint8Array<ArrayBuffer>[] = [];
     let size = 0;
+    const decoder = new TextDecoder();
+    let hasOpened = false;
     let errors = '';
     let end = '';
     const fail = (message: string) => {
@@ -111,6 +115,7 @@ function runCommand(api: Api, path: string, input?: Input): Promise<Blob> {
       socket.close();
     };
     socket.addEventListener('open', () => {
+      hasOpened = true;
       if (input !== undefined) send(socket, input).catch((error: unknown) => fail(String(error)));
     });
     socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer>) => {
@@ -119,11 +124,13 @@ function runCommand(api: Api, path: string, input?: Input): Promise<Blob> {
       size += content.length;
       if (size > MAX_BYTES) fail(`the file has more than ${MAX_BYTES / 1024 / 1024} MiB: use kubectl cp`);
       else if (bytes[0] === CHANNEL.stdout) output.push(content);
-      else if (bytes[0] === CHANNEL.stderr) errors += new TextDecoder().decode(content);
+      else if (bytes[0] === CHANNEL.stderr)
+        errors = (errors + decoder.decode(content, { stream: true })).slice(0, MAX_ERRORS);
       else if (bytes[0] === CHANNEL.error) end = new TextDecoder().decode(content);
     });
     socket.addEventListener('close', ({ code }) => {
       if (end.includes('"Success"')) resolve(new Blob(output));
+      else if (!hasOpened) void refusalOf(api, path, code).then(fail);
       else fail(errors.trim() || (end === '' ? `the connection has ended (${code})` : endOf(end)));
     });
   });

@@ -45,7 +45,7 @@ export function DebugContainer({ namespace, name, containers }: Props): ReactNod
       </button>
       {isOpen ? (
         <Dialog title="Add a debug container" onClose={() => setIsOpen(false)}>
-          <Kubectl command={`kubectl debug -n ${namespace} ${name} -it --image=${quote(image)}`} />
+          <Kubectl command={`kubectl debug -n ${quote(namespace)} ${quote(name)} -it --image=${quote(image)}`} />
           <form onSubmit={submit}>
             <label>
               Image <input value={image} required onChange={({ currentTarget }) => setImage(currentTarget.value)} />

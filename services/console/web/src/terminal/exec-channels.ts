@@ -1,3 +1,6 @@
+import { StatusError } from '@gantry/objects';
+import type { Api } from '../api/http.ts';
+
 /** The channels of `v5.channel.k8s.io`: the first byte of each message. */
 export const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
@@ -42,4 +45,50 @@ export function wordsOf(line: string): readonly string[] {
   for (const [, double, single, plain] of line.matchAll(/"((?:\\.|[^"\\])*)"|'([^']*)'|((?:\\.|[^\s"'\\])+)/g))
     words.push(single ?? (double ?? plain ?? '').replaceAll(/\\(.)/g, '$1'));
   return words;
+}
+
+/** What the API server says of a request for a stream that it would accept, if it asked for a stream. */
+const ACCEPTED = 'Upgrade request required';
+
+/**
+ * Why the WebSocket of a path was closed with `code` before it opened, in the server's words. A browser does not say; so the same is asked
+ * without a WebSocket, which runs nothing.
+ */
+export async function refusalOf(api: Pick<Api, 'fetch'>, path: string, code: number): Promise<string> {
+  try {
+    await api.fetch(path);
+  } catch (error) {
+    if (error instanceof StatusError && error.message !== ACCEPTED) return error.message;
+  }
+  return `the connection was not opened (${code}): the node or its container runtime may be away`;
+}
+
+/** A terminal, as far as output is concerned. */
+interface Screen {
+  write(content: Uint8Array | string, done?: () => void): void;
+}
+
+/** Output that waits for the terminal, in bytes: about a second's work. */
+const MAX_WAITING = 4 * 1024 * 1024;
+
+/**
+ * Writes output to a terminal. A WebSocket of a browser cannot be slowed down: output that comes faster than it can be shown is left out, so
+ * that the page goes on and Ctrl-C acts at once.
+ */
+export function outputTo(screen: Screen): (content: Uint8Array) => void {
+  let waiting = 0;
+  let left = 0;
+  return (content) => {
+    if (waiting + content.length > MAX_WAITING) {
+      left += content.length;
+      return;
+    }
+    // The terminal may be within a sequence that has lost its end: CAN ends it.
+    if (left > 0) screen.write(`\u0018\r\n[${left} bytes of output were left out]\r\n`);
+    left = 0;
+    waiting += content.length;
+    screen.write(content, () => {
+      waiting -= content.length;
+    });
+  };
 }

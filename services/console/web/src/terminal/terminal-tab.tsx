@@ -6,7 +6,7 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'rea
 import type { TabProps } from '../object/use-object.ts';
 import { useConsole } from '../shell/console-context.ts';
 import { adoptStyles } from './adopt-styles.ts';
-import { CHANNEL, endOf, messageFor, PROTOCOL, wordsOf } from './exec-channels.ts';
+import { CHANNEL, endOf, messageFor, outputTo, PROTOCOL, refusalOf, wordsOf } from './exec-channels.ts';
 import { DebugContainer } from './debug-container.tsx';
 import { CopyFiles } from './copy-files.tsx';
 
@@ -83,8 +83,11 @@ function Session({ namespace, pod, wanted }: SessionProps): ReactNode {
     const query = new URLSearchParams({ container: wanted.container, stdin: 'true', stdout: 'true', tty: 'true' });
     for (const word of wordsOf(wanted.command)) query.append('command', word);
     const verb = wanted.command === '' ? 'attach' : 'exec';
-    const url = api.socketUrl(`/api/v1/namespaces/${namespace}/pods/${pod}/${verb}?${query}`);
-    return connect(element, new WebSocket(url, PROTOCOL), setEnd);
+    const path = `/api/v1/namespaces/${namespace}/pods/${pod}/${verb}?${query}`;
+    return connect(element, new WebSocket(api.socketUrl(path), PROTOCOL), {
+      refused: (code) => refusalOf(api, path, code),
+      onEnd: setEnd,
+    });
   }, [api, namespace, pod, wanted]);
   return (
     <>
@@ -98,8 +101,14 @@ function Session({ namespace, pod, wanted }: SessionProps): ReactNode {
   );
 }
 
+interface SessionEnd {
+  /** Why the socket did not open. */
+  readonly refused: (code: number) => Promise<string>;
+  readonly onEnd: (why: string) => void;
+}
+
 /** Connects a terminal in `element` with a socket. Returns the end of both. */
-function connect(element: HTMLElement, socket: WebSocket, onEnd: (why: string) => void): () => void {
+function connect(element: HTMLElement, socket: WebSocket, { refused, onEnd }: SessionEnd): () => void {
   const terminal = new Terminal({
     fontFamily: getComputedStyle(element).fontFamily,
     fontSize: 13,
@@ -117,8 +126,11 @@ function connect(element: HTMLElement, socket: WebSocket, onEnd: (why: string) =
   const send = (channel: number, content: string | Uint8Array<ArrayBuffer>) => {
     if (isOpen()) socket.send(messageFor(channel, content));
   };
+  const show = outputTo(terminal);
   let why = '';
+  let hasOpened = false;
   socket.addEventListener('open', () => {
+    hasOpened = true;
     fit.fit();
     send(CHANNEL.resize, JSON.stringify({ Width: terminal.cols, Height: terminal.rows }));
     terminal.focus();
@@ -126,10 +138,13 @@ function connect(element: HTMLElement, socket: WebSocket, onEnd: (why: string) =
   socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer>) => {
     const bytes = new Uint8Array(data);
     const content = bytes.subarray(1);
-    if (bytes[0] === CHANNEL.stdout || bytes[0] === CHANNEL.stderr) terminal.write(content);
+    if (bytes[0] === CHANNEL.stdout || bytes[0] === CHANNEL.stderr) show(content);
     else if (bytes[0] === CHANNEL.error) why = endOf(new TextDecoder().decode(content));
   });
-  socket.addEventListener('close', ({ code }) => onEnd(why || `the connection has ended (${code})`));
+  socket.addEventListener('close', ({ code }) => {
+    if (hasOpened) onEnd(why || `the connection has ended (${code})`);
+    else void refused(code).then(onEnd);
+  });
   terminal.onData((text) => send(CHANNEL.stdin, text));
   terminal.onBinary((text) =>
     send(

@@ -29,7 +29,7 @@ interface Table {
   /** Null in all events of a watch but the first. */
   readonly columnDefinitions?: readonly Column[] | null;
   readonly rows?:
-    | readonly { readonly cells?: readonly Cell[]; readonly object?: { readonly metadata?: ObjectMeta } }[]
+    | readonly { readonly cells?: readonly unknown[]; readonly object?: { readonly metadata?: ObjectMeta } }[]
     | null;
 }
 
@@ -41,10 +41,24 @@ export function tableFormat(onColumns: (columns: readonly Column[]) => void): Fo
     rowsOf: (body) => {
       const { columnDefinitions, rows } = body as Table;
       if (columnDefinitions && columnDefinitions.length > 0) onColumns(columnDefinitions);
-      return (rows ?? []).map(({ cells = [], object }) => ({ ...summaryOf(object?.metadata ?? {}), cells }));
+      return (rows ?? []).map(({ cells = [], object }) => ({
+        ...summaryOf(object?.metadata ?? {}),
+        cells: cells.map(cellFrom),
+      }));
     },
     keyOf: ({ uid, namespace, name }) => uid || `${namespace}/${name}`,
   };
+}
+
+/** Characters of a cell that are kept: a column of a custom resource may show a text of a megabyte. */
+const MAX_CELL = 500;
+
+/** A cell of a Table: also a list or a map, which the servers of other groups may send. */
+function cellFrom(value: unknown): Cell {
+  if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean')
+    return value ?? null;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text;
 }
 
 function summaryOf(metadata: ObjectMeta): Omit<TableRow, 'cells'> {

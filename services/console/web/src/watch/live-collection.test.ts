@@ -315,6 +315,12 @@ describe('formats', () => {
     expect(format.rowsOf({ columnDefinitions: null, rows: null })).toEqual([]);
     expect(columns).toHaveLength(2);
   });
+
+  it('makes texts of cells that are lists or maps, and cuts those that are long', () => {
+    const cells = [{ a: { toString: 1 } }, [1, '<b>'], null, undefined, true, 7, 'x'.repeat(1_000_000)];
+    const [row] = tableFormat(() => undefined).rowsOf({ rows: [{ cells, object: {} }] });
+    expect(row?.cells).toEqual(['{"a":{"toString":1}}', '[1,"<b>"]', null, null, true, 7, `${'x'.repeat(500)}…`]);
+  });
 });
 
 describe('statusErrorFrom', () => {
