@@ -1,5 +1,6 @@
 import { checkFences } from '@gantry/chaos-checker';
-import { freezeContainer, prepareContainers } from '@gantry/etcd/testing';
+import { freezeContainer } from '@gantry/base';
+import { prepareContainers } from '@gantry/etcd/testing';
 import { DEPLOYMENTS } from '@gantry/objects';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Cluster, type Container, nginxDeployment } from './harness/cluster.ts';

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseBuilds, replaceOnce } from './broken-build.ts';
+import { FAULT_KINDS } from './faults/index.ts';
+import { parsePlan } from './plan-file.ts';
 
 const replacement = { file: 'a.mjs', find: 'if (fence === void 0) return [own];', replace: 'return [];' };
 
@@ -21,5 +23,9 @@ test('the file of builds is well-formed, and has names of their own', () => {
   const builds = parseBuilds(readFileSync(new URL('../../broken-builds/builds.json', import.meta.url), 'utf8'));
   expect(builds.length).toBeGreaterThanOrEqual(10);
   expect(new Set(builds.map(({ name }) => name)).size).toBe(builds.length);
+  for (const { plan } of builds) {
+    const text = readFileSync(new URL(`../../broken-builds/plans/${plan}.json`, import.meta.url), 'utf8');
+    expect(parsePlan(text, { kinds: FAULT_KINDS, impossible: new Map() }).length, plan).toBeGreaterThan(0);
+  }
   expect(() => parseBuilds('[{"name":"x"}]')).toThrow('broken builds: 0.what');
 });

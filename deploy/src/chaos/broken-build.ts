@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CommandError } from '../machine/command-error.ts';
-import { CHAOS_LABEL, type ChaosEngine } from './engine.ts';
+import { CHAOS_LABEL, type ChaosEngine, repositoryOf } from './engine.ts';
 
 const REPLACEMENT = z.strictObject({
   /** In the image's folder `/app/lib`. */
@@ -21,9 +21,8 @@ const BUILD = z.strictObject({
   services: z.array(z.string()).min(1),
   replacements: z.array(REPLACEMENT).min(1),
   workload: z.string(),
-  faults: z
-    .array(z.strictObject({ kind: z.string(), target: z.string(), durationMs: z.number().int().min(0) }))
-    .default([]),
+  /** In `deploy/broken-builds/plans`, without `.json`: a plan as `npm run chaos -- --plan` takes it. */
+  plan: z.string().regex(/^[a-z-]+$/),
   withinSeconds: z.number().int().positive(),
 });
 export type BrokenBuild = z.infer<typeof BUILD>;
@@ -75,7 +74,7 @@ export async function verifyBuild(engine: ChaosEngine, build: BrokenBuild): Prom
 
 /** Makes the image of a build from that of the cluster's services. Returns its name. */
 export async function buildBroken(engine: ChaosEngine, build: BrokenBuild): Promise<string> {
-  const tag = `gantry-chaos-${engine.options.clusterId}:${build.name}`;
+  const tag = `${repositoryOf(engine.options.clusterId)}:${build.name}`;
   await withReplaced(engine, build, async (container) => void (await engine.docker(['commit', container, tag])));
   return tag;
 }
@@ -87,7 +86,7 @@ async function withReplaced(
   use: (container: string) => Promise<void>,
 ): Promise<void> {
   const { clusterId, image, shell } = engine.options;
-  const container = `gantry-chaos-${clusterId}-broken`;
+  const container = `${repositoryOf(clusterId)}-broken`;
   const folder = mkdtempSync(join(tmpdir(), 'gantry-broken-'));
   const remove = () => shell.run('docker', ['rm', '-f', container]);
   try {

@@ -24,16 +24,33 @@ test('of two campaigns that start together, one is refused', () => {
   expect(() => refuseDuringCampaign(config)).not.toThrow();
 });
 
-test('a campaign that was killed holds up nobody, though its journal is there', { timeout: 60_000 }, async () => {
-  const config = configOfNewHome();
-  new Journal(config, process.pid).begin('chaos');
+/** A process that takes the lock and keeps it, or says why not. Its first line is `taken` or `refused`. */
+function startHolder(config: CommandConfig) {
   const module = new URL('campaign-lock.ts', import.meta.url).href;
   const program = `const { takeCampaignLock } = await import('${module}');
-    takeCampaignLock(${JSON.stringify(config)}); console.log('taken'); setInterval(() => {}, 1000);`;
+    try { globalThis.lock = takeCampaignLock(${JSON.stringify(config)}); console.log('taken'); setInterval(() => {}, 1000); }
+    catch (error) { console.log(error.message.includes('runs on this cluster') ? 'refused' : error); }`;
   const options = ['--conditions=gantry-source', '--disable-warning=ExperimentalWarning', '--input-type=module'];
   const holder = spawn(process.execPath, [...options, '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void holder.kill('SIGKILL'));
-  await once(holder.stdout, 'data');
+  return { holder, said: once(holder.stdout, 'data').then(([line]) => String(line).trim()) };
+}
+
+test('of processes that start at the same moment, one may make faults', { timeout: 120_000 }, async () => {
+  for (let turn = 0; turn < 3; turn++) {
+    const config = configOfNewHome();
+    const started = Array.from({ length: 6 }, () => startHolder(config));
+    const said = await Promise.all(started.map((one) => one.said));
+    expect(said.toSorted()).toEqual(['refused', 'refused', 'refused', 'refused', 'refused', 'taken']);
+    for (const { holder } of started) holder.kill('SIGKILL');
+  }
+});
+
+test('a campaign that was killed holds up nobody, though its journal is there', { timeout: 60_000 }, async () => {
+  const config = configOfNewHome();
+  new Journal(config, process.pid).begin('chaos');
+  const { holder, said } = startHolder(config);
+  expect(await said).toBe('taken');
   expect(() => refuseDuringCampaign(config)).toThrow('npm run chaos runs on this cluster');
   holder.kill('SIGKILL');
   await once(holder, 'close');

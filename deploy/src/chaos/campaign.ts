@@ -5,18 +5,19 @@ import type { PlannedFault } from './fault.ts';
 import { type Election, electionOf } from './elections.ts';
 import type { Journal } from './journal.ts';
 import type { CampaignOptions } from './options.ts';
-import { removeNamespace, removePodImage } from './leftovers.ts';
+import { removeImages, removeNamespace } from './leftovers.ts';
 import { formatPlan } from './plan-file.ts';
 import { planCampaign } from './plan.ts';
 import { recordEngine } from './recording/record-engine.ts';
 import { type EtcdRecording, readKeys, recordMember } from './recording/record-etcd.ts';
-import { recordMetrics } from './recording/record-metrics.ts';
+import { type MetricRecording, recordMetrics } from './recording/record-metrics.ts';
 import { RunFolder } from './recording/run-folder.ts';
 import { type FaultEvents, type FaultResult, runFaults } from './run-faults.ts';
-import { undoAll } from './undo.ts';
+import { describeStep, undoAll } from './undo.ts';
 import { recordUndisturbed } from './undisturbed.ts';
 import { finishAll, makeNamespace, startWorkloads, type WorkloadParts } from './workloads/run-workloads.ts';
 import { Tally } from './workloads/tally.ts';
+import type { Patience } from './workloads/until-right.ts';
 
 /** Called while a campaign runs. */
 export interface CampaignEvents extends FaultEvents {
@@ -53,6 +54,8 @@ export function saysNothing({ faults, ended, outcome }: Pick<CheckedResult, 'fau
   return faults === 0 || ended === 'by the user' || outcome === 'unusable';
 }
 
+/** A busy machine takes minutes for what otherwise takes seconds. */
+const HEALTHY_MS = 240_000;
 /** Load without faults before and after them. */
 const CALM_MS = 3_000;
 
@@ -79,20 +82,26 @@ export async function runCampaign(
   events.onPlan(plan, folder.path);
   journal.begin(namespace);
   try {
-    if (options.undisturbedMs > 0) await recordUndisturbed({ ...tools, say: events.onPhase }, options, folder, stop);
-    return await new Campaign(tools, options, { plan, folder }).run(stop);
+    const patience = { limitMs: options.settleMs, interrupted: stop, say: events.onPhase };
+    if (options.undisturbedMs > 0) {
+      await recordUndisturbed({ ...tools, patience, say: events.onPhase }, options, folder, stop);
+    }
+    return await new Campaign(tools, options, { plan, folder, patience }).run(stop);
   } finally {
-    events.onPhase('healing');
+    const left = journal.steps.map(describeStep);
+    events.onPhase(left.length === 0 ? 'the workloads are removed' : `healing: ${left.join(', ')}`);
     await undoAll(cluster, journal.steps);
-    journal.end();
     await removeObjects(tools);
-    await removePodImage(cluster.engine);
+    await removeImages(cluster.opened.shell, cluster.opened.clusterId);
+    // The last step: after a SIGKILL before it, the next command undoes the rest.
+    journal.end();
   }
 }
 
 interface Made {
   readonly plan: readonly PlannedFault[];
   readonly folder: RunFolder;
+  readonly patience: Required<Patience>;
 }
 
 class Campaign {
@@ -100,15 +109,17 @@ class Campaign {
   readonly #options: CampaignOptions;
   readonly #plan: readonly PlannedFault[];
   readonly #folder: RunFolder;
+  readonly #patience: Required<Patience>;
   readonly #tally = new Tally();
   readonly #startedAt: number;
   readonly #startedAtMs: number;
 
-  constructor(tools: CampaignTools, options: CampaignOptions, { plan, folder }: Made) {
+  constructor(tools: CampaignTools, options: CampaignOptions, { plan, folder, patience }: Made) {
     this.#tools = tools;
     this.#options = options;
     this.#plan = plan;
     this.#folder = folder;
+    this.#patience = patience;
     this.#startedAt = tools.clock.now();
     this.#startedAtMs = tools.clock.monotonicMs();
   }
@@ -131,7 +142,7 @@ class Campaign {
       const workloads = await startWorkloads(this.#parts(), this.#options, stopLoad.signal);
       events.onWorking(this.#tally);
       await pause(clock, CALM_MS, stop);
-      const result = await this.#makeFaults(stop);
+      const result = await this.#makeFaults(metrics, stop);
       await pause(clock, CALM_MS, stop);
       stopLoad.abort();
       this.#tally.end();
@@ -149,7 +160,7 @@ class Campaign {
     } finally {
       stopLoad.abort();
       end.abort();
-      await Promise.all([...recordings.map(({ ended }) => ended), fromEngine.ended, metrics]);
+      await Promise.all([...recordings.map(({ ended }) => ended), fromEngine.ended, metrics.ended]);
     }
   }
 
@@ -167,12 +178,25 @@ class Campaign {
   };
 
   #parts(): WorkloadParts {
-    return { ...this.#tools, folder: this.#folder, tally: this.#tally };
+    return { ...this.#tools, folder: this.#folder, tally: this.#tally, patience: this.#patience };
   }
 
-  #makeFaults(stop: AbortSignal): Promise<FaultResult> {
-    const { cluster, clock, journal, events } = this.#tools;
-    const run = { cluster, kinds: this.#options.kinds, journal, folder: this.#folder, clock, events };
+  #makeFaults(metrics: MetricRecording, stop: AbortSignal): Promise<FaultResult> {
+    const { cluster, clock, journal } = this.#tools;
+    const onHeal = (fault: PlannedFault): void => {
+      metrics.soon();
+      this.#tools.events.onHeal(fault);
+    };
+    const events: FaultEvents = { ...this.#tools.events, onHeal };
+    const run = {
+      cluster,
+      kinds: this.#options.kinds,
+      journal,
+      folder: this.#folder,
+      clock,
+      healthyMs: Math.min(HEALTHY_MS, this.#options.settleMs),
+      events,
+    };
     const untilMs = this.#options.plan === undefined ? clock.monotonicMs() + this.#options.durationMs : Infinity;
     return runFaults(run, this.#plan, untilMs, stop);
   }

@@ -1,4 +1,4 @@
-import { type Clock, pause, type Random } from '@gantry/base';
+import { type Clock, freezeContainer, pause, type Random } from '@gantry/base';
 import { CHAOS_SERVICE } from '../cluster/compose.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
@@ -63,8 +63,9 @@ export interface EngineOptions {
 
 /** Label of containers that a campaign starts beside the cluster. Its value is the cluster's id. */
 export const CHAOS_LABEL = 'gantry.chaos';
+/** The names of all images that campaigns at a cluster make. */
+export const repositoryOf = (clusterId: string) => `gantry-chaos-${clusterId}`;
 const PROJECT = 'com.docker.compose.project';
-const PAUSE_ATTEMPTS = 20;
 /** The leader is not known while the API does not respond because of another fault. */
 const UNKNOWN_LEADER = '';
 const NEVER = new AbortController().signal;
@@ -218,7 +219,7 @@ export class ChaosEngine {
   /** Makes an image with the same files under another name, and with another id. */
   async deriveImage(from: string, name: string): Promise<void> {
     const [made, label] = [
-      `gantry-chaos-${this.options.clusterId}-image`,
+      `${repositoryOf(this.options.clusterId)}-image`,
       `LABEL ${CHAOS_LABEL}=${this.options.clusterId}`,
     ];
     await this.options.shell.run('docker', ['rm', '-f', made]);
@@ -241,18 +242,15 @@ export class ChaosEngine {
     await this.#helper(['--rm', ...mounts], ['sh', '-ec', limitWritesScript(id, device, perSecond)]);
   }
 
-  /**
-   * Pauses every process of a running container. On cgroup v1, runc fails with "unable to freeze" while processes of the container start
-   * others, and may leave some frozen (opencontainers/runc#4388).
-   */
+  /** Pauses every process of a running container. */
   async pause({ id }: ChaosContainer): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      this.#lastActAt = this.options.clock.now();
-      const { code, stderr } = await this.options.shell.run('docker', ['pause', id]);
-      if (code === 0) return;
-      if (!stderr.includes('unable to freeze') || attempt === PAUSE_ATTEMPTS) throw new CommandError(stderr.trim());
-      await this.options.shell.run('docker', ['unpause', id]);
-    }
+    await freezeContainer({
+      pause: async () => {
+        this.#lastActAt = this.options.clock.now();
+        await this.docker(['pause', id]);
+      },
+      unpause: () => this.docker(['unpause', id]),
+    });
   }
 }
 

@@ -47,6 +47,7 @@ export class Journal {
 
   /** After everything was undone. */
   end(): void {
+    this.#content = { ...this.#content, faults: [] };
     rmSync(this.#file, { force: true });
   }
 

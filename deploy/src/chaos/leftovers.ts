@@ -4,8 +4,7 @@ import type { OpenCluster } from '../cluster/open-cluster.ts';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { openChaosCluster, runningImage } from './chaos-cluster.ts';
-import { CHAOS_LABEL, type ChaosEngine } from './engine.ts';
-import { podImageOf } from './faults/images.ts';
+import { CHAOS_LABEL, repositoryOf } from './engine.ts';
 import { readJournal, removeJournal } from './journal.ts';
 import { undoAll, type UndoStep } from './undo.ts';
 import { HELD_KINDS } from './workloads/finalizers.ts';
@@ -27,7 +26,7 @@ export async function undoLeftovers(cluster: OpenCluster, what: 'containers' | '
     .filter((step) => isCommand(step) === (what === 'commands'));
   const chaos = openChaosCluster(cluster, image, journal.namespace);
   await undoAll(chaos, steps);
-  if (what === 'commands') await removePodImage(chaos.engine);
+  if (what === 'commands') await removeImages(shell, clusterId);
   return true;
 }
 
@@ -60,10 +59,11 @@ export async function removeNamespace(api: HttpClient, namespace: string): Promi
   }
 }
 
-/** Removes the name that the workloads' pods had for their image. What still runs keeps the image. */
-export async function removePodImage(engine: ChaosEngine): Promise<void> {
-  const name = podImageOf(engine.options.clusterId);
-  if ((await engine.imageId(name)) !== undefined) await engine.docker(['rmi', '-f', '--no-prune', name]);
+/** Removes the images that campaigns at a cluster have made. What still runs keeps its image, without a name. */
+export async function removeImages(shell: Shell, clusterId: string): Promise<void> {
+  const list = ['image', 'ls', '--format', '{{.Repository}}:{{.Tag}}', repositoryOf(clusterId)];
+  const names = (await mustRun(shell, 'docker', list)).split('\n').filter((name) => name !== '');
+  if (names.length > 0) await mustRun(shell, 'docker', ['rmi', '-f', '--no-prune', ...names]);
 }
 
 /** Removes the containers that a campaign started beside the cluster. */

@@ -16,6 +16,8 @@ export interface CampaignOptions {
   readonly intensity: number;
   /** Without faults and without changes by the workloads at the end. Some invariants are about what is so after a minute. */
   readonly calmMs: number;
+  /** How long a workload waits in the end until the cluster is right, and, up to four minutes, the next round until it is healthy. */
+  readonly settleMs: number;
   /** How long the workloads run without faults before, whose end state is then compared; 0: not at all. */
   readonly undisturbedMs: number;
   readonly kinds: readonly FaultKind[];
@@ -25,12 +27,14 @@ export interface CampaignOptions {
   /** `shrink`: a schedule with violations is shortened to the smallest one that still has some. */
   readonly afterViolations: 'end' | 'shrink';
   readonly output: 'lines' | 'json';
+  /** The file for a picture of the live view around the first fault; undefined for none. */
+  readonly picture: string | undefined;
   /** The options as text, for the record. */
   readonly text: Readonly<Record<string, unknown>>;
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--calm 75s] [--undisturbed none|20s] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--json]';
+  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
 
 /** What there is to choose from. */
@@ -62,6 +66,7 @@ export function readOptions(
   return {
     seed,
     durationMs: duration('--duration', values.duration),
+    settleMs: duration('--settle', values.settle),
     calmMs: duration('--calm', values.calm),
     undisturbedMs: values.undisturbed === 'none' ? 0 : duration('--undisturbed', values.undisturbed),
     intensity: wholeNumber('--intensity', values.intensity, 10, 1),
@@ -70,6 +75,7 @@ export function readOptions(
     plan,
     afterViolations: values.shrink ? 'shrink' : 'end',
     output: values.json ? 'json' : 'lines',
+    picture: values.picture === undefined ? undefined : resolve(folder, values.picture),
     text: { ...values, seed },
   };
 }
@@ -80,6 +86,7 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         duration: { type: 'string', default: '5m' },
+        settle: { type: 'string', default: '10m' },
         calm: { type: 'string', default: '75s' },
         undisturbed: { type: 'string', default: '20s' },
         faults: { type: 'string', default: 'all' },
@@ -90,6 +97,7 @@ function parse(args: readonly string[]) {
         each: { type: 'boolean', default: false },
         replay: { type: 'string' },
         shrink: { type: 'boolean', default: false },
+        picture: { type: 'string' },
         json: { type: 'boolean', default: false },
       },
     }).values;

@@ -25,7 +25,7 @@ export async function prepareCluster(
   }
   using api = cluster.connect();
   await removeWorkloads(opened.config, api);
-  const found = await untilRight(systemClock, cluster.problems, SETTLE_MS);
+  const found = await untilRight(systemClock, cluster.problems, { limitMs: SETTLE_MS });
   if (found.length > 0) throw new CommandError(`the cluster is not healthy: ${found.join('; ')}`, 'npm run up');
   return cluster;
 }

@@ -26,6 +26,7 @@ function start(stop: AbortSignal, strike: () => Promise<string> = async () => 'k
     journal: { add: vi.fn(), stepsOf: () => [], drop: vi.fn() },
     folder: { fault: ({ phase }: { phase: string }) => phases.push(phase) },
     clock,
+    healthyMs: 240_000,
     events,
   } as unknown as FaultRun;
   return { clock, problems, phases, events, result: runFaults(run, [FAULT], Infinity, stop) };

@@ -9,7 +9,7 @@ import { readKeys } from './recording/record-etcd.ts';
 import { RunFolder } from './recording/run-folder.ts';
 import { finishAll, makeNamespace, startWorkloads } from './workloads/run-workloads.ts';
 import { Tally } from './workloads/tally.ts';
-import { untilRight } from './workloads/until-right.ts';
+import { type Patience, untilRight } from './workloads/until-right.ts';
 
 const GONE_MS = 300_000;
 
@@ -18,6 +18,7 @@ interface Tools {
   readonly clock: Clock;
   readonly namespace: string;
   readonly say: (text: string) => void;
+  readonly patience: Required<Patience>;
 }
 
 /**
@@ -53,17 +54,21 @@ export async function recordUndisturbed(
 }
 
 /** Waits until no pod of the workloads is about to end. */
-async function untilStill({ cluster, clock, namespace }: Tools): Promise<readonly string[]> {
+async function untilStill({ cluster, clock, namespace, patience }: Tools): Promise<readonly string[]> {
   using api = cluster.connect();
-  return await untilRight(clock, async (signal) => {
-    const { items } = await api.list(PODS, { namespace }, signal);
-    return items.flatMap(({ metadata }) =>
-      metadata.deletionTimestamp === undefined ? [] : [`${metadata.name} is not gone`],
-    );
-  });
+  return await untilRight(
+    clock,
+    async (signal) => {
+      const { items } = await api.list(PODS, { namespace }, signal);
+      return items.flatMap(({ metadata }) =>
+        metadata.deletionTimestamp === undefined ? [] : [`${metadata.name} is not gone`],
+      );
+    },
+    patience,
+  );
 }
 
-async function removeAndWait({ cluster, clock, namespace }: Tools): Promise<void> {
+async function removeAndWait({ cluster, clock, namespace, patience }: Tools): Promise<void> {
   using api = cluster.connect();
   await removeNamespace(api, namespace);
   const left = await untilRight(
@@ -77,7 +82,7 @@ async function removeAndWait({ cluster, clock, namespace }: Tools): Promise<void
         throw error;
       }
     },
-    GONE_MS,
+    { ...patience, limitMs: GONE_MS },
   );
   if (left.length > 0) throw new CommandError(left.join('; '));
 }

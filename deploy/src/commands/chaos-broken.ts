@@ -8,13 +8,14 @@ import { type BrokenBuild, buildBroken, parseBuilds, verifyBuild } from '../chao
 import { takeCampaignLock } from '../chaos/campaign-lock.ts';
 import { runCampaign } from '../chaos/campaign.ts';
 import { type ChaosCluster, openChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
-import type { PlannedFault } from '../chaos/fault.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
 import { type CampaignOptions, readOptions } from '../chaos/options.ts';
 import { withImage } from '../chaos/other-image.ts';
+import { removeImages } from '../chaos/leftovers.ts';
 import { prepareCluster } from '../chaos/prepare-cluster.ts';
 import { showLines } from '../chaos/show-lines.ts';
+import { undoAll } from '../chaos/undo.ts';
 import { untilRight } from '../chaos/workloads/until-right.ts';
 import { WORKLOADS } from '../chaos/workloads/index.ts';
 import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts';
@@ -22,22 +23,15 @@ import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
 const USAGE = 'npm run chaos:broken -- [--only TEXT] [--verify]';
+const FOLDER = 'deploy/broken-builds';
 const RUNS_MS = 120_000;
-/** The whole schedule of a build without faults: the workloads alone find it. */
-const NOTHING: PlannedFault = {
-  id: 'f1',
-  kind: 'etcd-compact',
-  target: 'etcd',
-  round: 0,
-  atMs: 20_000,
-  durationMs: 0,
-  choice: 0,
-};
+/** A workload that a broken build keeps from its end is not waited for: what it did is recorded. */
+const SETTLE = '30s';
 
 await runCommand(async () => {
   const { only, verify } = parse(process.argv.slice(2));
   const opened = await openCluster();
-  const file = join(opened.config.root, 'deploy/broken-builds/builds.json');
+  const file = join(opened.config.root, FOLDER, 'builds.json');
   const builds = parseBuilds(readFileSync(file, 'utf8')).filter(({ name }) => name.includes(only));
   if (builds.length === 0) throw new CommandError(`--only: no build contains ${JSON.stringify(only)}`, USAGE);
   const image = await runningImage(opened);
@@ -100,14 +94,15 @@ async function findBroken(
   const folder = join(chaosFolder(opened.config), `${namespace}-${systemClock.now()}`);
   try {
     await withImage(opened, build.services, broken).compose(recreate);
-    const wrong = await untilRight(systemClock, cluster.problems, RUNS_MS);
+    const wrong = await untilRight(systemClock, cluster.problems, { limitMs: RUNS_MS, interrupted: stop });
     if (wrong.length > 0) throw new CommandError(`the services of ${build.name} do not run: ${wrong.join('; ')}`);
     return await findViolation(cluster, { build, journal, namespace, folder, events: view }, stop);
   } finally {
     view[Symbol.dispose]();
-    await cluster.compose(recreate);
+    // The campaign has done both, if it began.
+    await undoAll(cluster, journal.steps);
+    await removeImages(opened.shell, opened.clusterId);
     journal.end();
-    await cluster.engine.docker(['rmi', '-f', broken]);
   }
 }
 
@@ -122,7 +117,7 @@ interface Campaign {
 async function findViolation(cluster: ChaosCluster, campaign: Campaign, stop: AbortSignal): Promise<Found> {
   const { build, folder } = campaign;
   const sinceMs = systemClock.monotonicMs();
-  await runCampaign({ cluster, clock: systemClock, ...campaign }, optionsOf(build), stop);
+  await runCampaign({ cluster, clock: systemClock, ...campaign }, optionsOf(build, cluster.opened.config.root), stop);
   const { invariants } = await check(folder);
   const tookMs = systemClock.monotonicMs() - sinceMs;
   const violated = invariants.filter(({ violationCount }) => violationCount > 0);
@@ -131,11 +126,9 @@ async function findViolation(cluster: ChaosCluster, campaign: Campaign, stop: Ab
   return { found: found?.invariant, tookMs, what };
 }
 
-function optionsOf({ workload, faults }: BrokenBuild): CampaignOptions {
+function optionsOf({ workload, plan }: BrokenBuild, root: string): CampaignOptions {
   const choices = { kinds: FAULT_KINDS, impossible: new Map<string, string>(), workloads: WORKLOADS };
-  const args = ['--workload', workload, '--seed', '1', '--calm', '1s', '--undisturbed', 'none'];
-  const plan = faults.map(
-    (fault, index): PlannedFault => ({ ...NOTHING, ...fault, id: `f${index + 1}`, atMs: 10_000 }),
-  );
-  return { ...readOptions(args, choices, '.', () => 0), plan: plan.length === 0 ? [NOTHING] : plan };
+  const file = join(FOLDER, 'plans', `${plan}.json`);
+  const times = ['--settle', SETTLE, '--calm', '1s', '--undisturbed', 'none'];
+  return readOptions(['--workload', workload, '--seed', '1', ...times, '--plan', file], choices, root, () => 0);
 }

@@ -1,4 +1,5 @@
 /** `npm run chaos`: faults at the running cluster, under load, and whether it did right. Exit code 0, or 1 for violations, 2 if it did not run. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { append, systemClock, systemRandom } from '@gantry/base';
 import { formatVerdict, writeReport } from '@gantry/chaos-checker';
@@ -10,6 +11,7 @@ import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { NETEM_FAULTS } from '../chaos/faults/network.ts';
 import type { FaultKind, PlannedFault } from '../chaos/fault.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
+import { framesToSvg, RecordingScreen } from '../chaos/live-picture.ts';
 import { type CampaignOptions, type Choices, readOptions } from '../chaos/options.ts';
 import { formatPlan } from '../chaos/plan-file.ts';
 import { prepareCluster } from '../chaos/prepare-cluster.ts';
@@ -69,7 +71,8 @@ interface Opened {
 async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: AbortSignal): Promise<CheckedResult> {
   const runId = new Date(systemClock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
   const namespace = `chaos-${runId}`;
-  using view = showCampaign(openChaosCluster(opened, image, namespace));
+  const recording = options.picture === undefined ? undefined : new RecordingScreen(systemClock, toStandardError);
+  using view = showCampaign(openChaosCluster(opened, image, namespace), recording);
   const cluster = await prepareCluster(opened, image, namespace, view.onPhase);
   view.onPhase(`seed ${options.seed}`);
   const folder = join(chaosFolder(opened.config), `${runId}-${options.seed}`);
@@ -90,13 +93,21 @@ async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: 
   const checked = { ...result, outcome: verdict.outcome, violations: [...result.violations, ...found] };
   if (result.faults === 0) view.onPhase('no fault was made');
   view.onResult(checked);
+  if (recording !== undefined && options.picture !== undefined) {
+    writeFileSync(options.picture, framesToSvg(recording.frames, recording));
+    view.onPhase(`the picture is ${options.picture}`);
+  }
   return checked;
 }
 
-/** A picture that changes where standard error is a terminal, else lines. */
-function showCampaign(cluster: ChaosCluster): CampaignView {
+const toStandardError = (text: string) => void process.stderr.write(text);
+
+/** A picture that changes where standard error is a terminal or where it is recorded, else lines. */
+function showCampaign(cluster: ChaosCluster, recording: Screen | undefined): CampaignView {
   const { stderr } = process;
-  if (!stderr.isTTY) return showLines(systemClock, (text) => stderr.write(text));
+  const look = async () => (await cluster.look()).nodes;
+  if (recording !== undefined) return showLive(systemClock, recording, look);
+  if (!stderr.isTTY) return showLines(systemClock, toStandardError);
   const screen: Screen = {
     get columns() {
       return stderr.columns;
@@ -106,7 +117,7 @@ function showCampaign(cluster: ChaosCluster): CampaignView {
     },
     write: (text) => stderr.write(text),
   };
-  return showLive(systemClock, screen, async () => (await cluster.look()).nodes);
+  return showLive(systemClock, screen, look);
 }
 
 /** All kinds of faults, without those that this machine cannot make. */

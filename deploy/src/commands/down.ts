@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { errorMessage, systemClock } from '@gantry/base';
 import { refuseDuringCampaign } from '../chaos/campaign-lock.ts';
 import { readJournal, removeJournal } from '../chaos/journal.ts';
-import { undoLeftovers } from '../chaos/leftovers.ts';
+import { removeImages, undoLeftovers } from '../chaos/leftovers.ts';
 import { kubeconfigOf } from '../cluster/api.ts';
 import { openProject } from '../cluster/compose.ts';
 import { forgetConfiguration } from '../cluster/load-balancers.ts';
@@ -56,6 +56,8 @@ await runCommand(async () => {
   await progress.step(data === 'keep' ? 'services (data stays)' : 'services, networks, data', (note) =>
     project.down(data, (line) => note(line.trim())),
   );
+  // Those of campaigns that were killed.
+  await removeImages(shell, settings.clusterId);
   if (data === 'remove') {
     rmSync(kubeconfigOf(config), { force: true });
     if (isSettingsLink(config)) rmSync(join(config.root, '.env'));

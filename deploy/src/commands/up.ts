@@ -65,9 +65,9 @@ await runCommand(async () => {
   const images = await progress.step('service image', (note) => findServiceImages(config, shell, note, givenImage));
   // Refuses overlays that do not exist, before they are saved.
   const project = openProject(config, settings.clusterId, shell);
+  refuseDuringCampaign(config);
   storeSettings(config, settings, images, engineRoot);
 
-  refuseDuringCampaign(config);
   const isChaotic = readJournal(config) !== undefined;
   if (isChaotic) {
     const undo = async () => void (await undoLeftovers(await openCluster(), 'containers'));

@@ -11,6 +11,7 @@
  * - `go-duration`: durations as Go writes them
  * - `intl-time-zone`: the names of time zones that Go knows
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
+ * - `freeze-container`: how a container is paused on engines that fail to do so now and then
  * - `assert`, `append`: assertions about our own code; lists of any length
  * - `turns`: long computations in pieces, with other work of the event loop between them
  * - `activities`: what a process does at present, for reports of stalls
@@ -46,6 +47,7 @@ export {
   systemClock,
 } from './clock.ts';
 export { ControlLoop } from './control-loop.ts';
+export { freezeContainer } from './freeze-container.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';
 export { intlTimeZone } from './intl-time-zone.ts';
 export { type Ability, type Election, type ElectionEvent, lead, type Term } from './leadership.ts';

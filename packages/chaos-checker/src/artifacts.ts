@@ -142,7 +142,7 @@ const CLIENT_WATCH = z.object({
  *
  * | observe | key | value | who writes it |
  * | --- | --- | --- | --- |
- * | `served` | Service `ns/name` | uid of the pod that responded | a client of a Service, at the time of the response |
+ * | `served` | Service `ns/name` | uid of the pod that responded | a client of a Service, at the time of the response. `readiness` is `never` if the pod says that none of its readiness probes has succeeded |
  * | `refused` | Service `ns/name` | the error | the same, without a response |
  * | `job-done` | Job `ns/name` | `<completion index or mark>@<pod uid>` | the mark that a Job's pod leaves |
  * | `leads` | election key or Lease `ns/name` | identity | a leader, when its term begins by its own clock |
@@ -155,6 +155,7 @@ const OBSERVATION = z.object({
   observe: z.enum(['served', 'refused', 'job-done', 'leads', 'leads-not', 'appended', 'file']),
   key: text,
   value: text,
+  readiness: z.literal('never').optional(),
 });
 
 /** `clients/<workload>-<n>.jsonl`: what one client did and saw, in order. */
@@ -162,11 +163,13 @@ export const CLIENT_LINE = z.union([CLIENT_OPERATION, CLIENT_WATCH, OBSERVATION]
 
 /**
  * `metrics/<service>.jsonl`: one sample a line. The scrape was sent at `sentMs` and answered at `atMs`. `instance` tells replicas apart:
- * the name of the container.
+ * the name of the container. `tookMs` is the time from the request to the response as seen beside the process, without the start of the
+ * program that asks.
  */
 export const METRIC_LINE = z.object({
   atMs: ms,
   sentMs: ms,
+  tookMs: ms.optional(),
   instance: text,
   name: text,
   labels: texts,

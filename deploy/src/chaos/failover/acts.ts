@@ -369,7 +369,7 @@ async function untilRunning({ api, clock, namespace, labelSelector, node }: Awai
       }
       return [`no pod of ${labelSelector} is Ready on ${node}`];
     },
-    READY_MS,
+    { limitMs: READY_MS },
   );
   if (found === undefined) throw new CommandError(wrong.join());
   return found;

@@ -54,7 +54,7 @@ export async function runTrials(run: TrialRun, before: readonly Trial[], stop: A
       if (attempts.length - trials.length > MOST_FAILURES) throw error;
       run.onFailure(cell, errorMessage(error));
     }
-    const wrong = await untilRight(run.clock, run.cluster.problems, HEALTHY_MS);
+    const wrong = await untilRight(run.clock, run.cluster.problems, { limitMs: HEALTHY_MS });
     if (wrong.length > 0)
       throw new CommandError(`not healthy after ${cell.fault} of ${cell.component}: ${wrong.join('; ')}`);
     await pause(run.clock, REST_MS, stop);

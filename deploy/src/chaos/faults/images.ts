@@ -1,4 +1,5 @@
 import { CommandError } from '../../machine/command-error.ts';
+import { repositoryOf } from '../engine.ts';
 import type { FaultKind, Scene } from '../fault.ts';
 
 /** Faults about images. */
@@ -23,8 +24,8 @@ export const IMAGE_FAULTS: readonly FaultKind[] = [
 ];
 
 /** The image of the workloads' pods: the image of the services under a name of this cluster's own. */
-export const podImageOf = (clusterId: string) => `gantry-chaos-${clusterId}:pods`;
-const otherImageOf = (clusterId: string) => `gantry-chaos-${clusterId}:other`;
+export const podImageOf = (clusterId: string) => `${repositoryOf(clusterId)}:pods`;
+const otherImageOf = (clusterId: string) => `${repositoryOf(clusterId)}:other`;
 
 async function deleteImage({ engine, undoLater }: Scene): Promise<string> {
   const name = podImageOf(engine.options.clusterId);

@@ -1,4 +1,4 @@
-import { pause } from '@gantry/base';
+import { Signal } from '@gantry/base';
 import type { ChaosContainer, ChaosEngine } from '../engine.ts';
 import type { RunFolder } from './run-folder.ts';
 
@@ -7,23 +7,36 @@ const SERVICES = ['apiserver', 'scheduler', 'controller-manager', 'agent'];
 /** What the checker and the report use. */
 const SELECTED =
   /^(?:leader_election_master_status|gantry_leader_lease_seconds|gantry_event_loop_longest_stall_seconds|gantry_event_loop_stalls_total|process_resident_memory_bytes|process_start_time_seconds)$/;
-const READ = "fetch('http://127.0.0.1:10255/metrics').then((r) => r.text()).then((t) => process.stdout.write(t))";
+/** How long the response took is measured here: the start of the program takes longer, and is none of the service's. */
+const READ = `
+const since = performance.now();
+fetch('http://127.0.0.1:10255/metrics').then((response) => response.text()).then((text) => {
+  process.stdout.write('# took ' + Math.ceil(performance.now() - since) + '\\n' + text);
+});`;
 
-/** Records selected metrics of the services every ten seconds until aborted. A container that does not answer is left out. */
-export function recordMetrics(engine: ChaosEngine, folder: RunFolder, stop: AbortSignal): Promise<void> {
-  const ended = record(engine, folder, stop);
-  // The campaign awaits it at its end. An unhandled rejection before that would end the process without healing.
-  ended.catch(() => undefined);
-  return ended;
+/** The recording of metrics. */
+export interface MetricRecording {
+  readonly ended: Promise<void>;
+  /** The next samples are taken now: what a process believes right after a fault says most. */
+  soon(): void;
 }
 
-async function record(engine: ChaosEngine, folder: RunFolder, stop: AbortSignal): Promise<void> {
+/** Records selected metrics of the services every ten seconds until aborted. A container that does not answer is left out. */
+export function recordMetrics(engine: ChaosEngine, folder: RunFolder, stop: AbortSignal): MetricRecording {
+  const wake = new Signal();
+  const ended = record(engine, folder, wake, stop);
+  // The campaign awaits it at its end. An unhandled rejection before that would end the process without healing.
+  ended.catch(() => undefined);
+  return { ended, soon: () => wake.notify() };
+}
+
+async function record(engine: ChaosEngine, folder: RunFolder, wake: Signal, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     const running = (await engine.services()).filter(
       ({ service, state }) => SERVICES.includes(service) && state === 'running',
     );
     for (const container of running) if (!stop.aborted) await scrape(engine, folder, container);
-    await pause(engine.options.clock, EVERY_MS, stop);
+    await wake.wait(engine.options.clock, EVERY_MS, stop);
   }
 }
 
@@ -32,7 +45,10 @@ async function scrape(engine: ChaosEngine, folder: RunFolder, { id, name, servic
   const read = ['exec', id, 'timeout', '5', 'node', '-e', READ];
   const { code, stdout } = await engine.options.shell.run('docker', read);
   if (code !== 0) return;
-  for (const sample of readSamples(stdout)) folder.metrics(service, { sentMs, instance: name, ...sample });
+  const [, tookMs] = /^# took (\d+)$/m.exec(stdout) ?? [];
+  for (const sample of readSamples(stdout)) {
+    folder.metrics(service, { sentMs, tookMs: Number(tookMs), instance: name, ...sample });
+  }
 }
 
 /** Selected samples of Prometheus' text format. */

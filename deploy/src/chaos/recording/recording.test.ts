@@ -52,7 +52,7 @@ test('a recording that fails is reported when it is awaited', async () => {
   process.on('unhandledRejection', note);
   onTestFinished(() => void process.off('unhandledRejection', note));
   const engine = { services: () => Promise.reject(new TypeError('no engine')) } as unknown as ChaosEngine;
-  const ended = recordMetrics(engine, {} as RunFolder, new AbortController().signal);
+  const { ended } = recordMetrics(engine, {} as RunFolder, new AbortController().signal);
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);
   await expect(ended).rejects.toThrow('no engine');

@@ -2,7 +2,6 @@ import { errorMessage, pause } from '@gantry/base';
 import { PODS, STATEFUL_SETS, type StatefulSet } from '@gantry/objects';
 import { ask, dataClaim, fileOf, reachable, serverTemplate } from './pod-server.ts';
 import { RecordedClient } from './recorded-client.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const NAME = 'file';
@@ -27,19 +26,19 @@ interface Appended {
 }
 
 async function startAppends(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace, connect, clock } = context;
+  const { namespace, connect, untilRight } = context;
   using setup = connect();
   await setup.create(STATEFUL_SETS, statefulSet(context), AbortSignal.timeout(CREATE_MS));
   const files = Array.from({ length: REPLICAS }, (_, index): Appended => {
     const client = new RecordedClient(context, `appends-${index}`);
     return { pod: `${NAME}-${index}`, client, acknowledged: [] };
   });
-  for (const { pod } of files) await reachable(clock, 'appends', (signal) => fileOf(setup, namespace, pod, signal));
+  for (const { pod } of files) await reachable(context, 'appends', (signal) => fileOf(setup, namespace, pod, signal));
   const working = [...files.map((file) => append(context, file, stop)), deletePods(context, files, stop)];
   return {
     finish: async () => {
       await Promise.all(working);
-      const wrong = await untilRight(clock, async (signal) =>
+      const wrong = await untilRight(async (signal) =>
         (await Promise.all(files.map((file) => judge(context, file, signal)))).flat(),
       );
       for (const { client } of files) client.api[Symbol.dispose]();
@@ -124,7 +123,7 @@ function statefulSet({ namespace, serviceImage }: WorkloadContext): StatefulSet 
       replicas: REPLICAS,
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: { app: NAME } },
-      template: serverTemplate(serviceImage, NAME, 'data'),
+      template: serverTemplate(serviceImage, NAME, { volume: 'data' }),
       volumeClaimTemplates: [dataClaim('data')],
     },
   };

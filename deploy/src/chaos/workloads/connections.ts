@@ -4,7 +4,6 @@ import { type Deployment, DEPLOYMENTS, type Service, SERVICES } from '@gantry/ob
 import { ask, reachable, serverTemplate } from './pod-server.ts';
 import { RecordedClient } from './recorded-client.ts';
 import { failureOf } from './tally.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const NAME = 'served';
@@ -12,6 +11,8 @@ const REPLICAS = 3;
 const EVERY_MS = 50;
 const REQUEST_MS = 5_000;
 const ROLL_EVERY_MS = 20_000;
+/** Long enough that requests would reach a pod before it is ready, if something sent them there. */
+const WARM_UP_MS = 3_000;
 const CREATE_MS = 30_000;
 const TURN = 'gantry.chaos/turn';
 /** Two open a connection for each request; the third one keeps its connection. */
@@ -25,12 +26,12 @@ export const CONNECTION_WORKLOAD: Workload = {
 };
 
 async function startConnections(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace, connect, clock } = context;
+  const { namespace, connect, untilRight } = context;
   using setup = connect();
   await setup.create(DEPLOYMENTS, deployment(context), AbortSignal.timeout(CREATE_MS));
   const { spec } = await setup.create(SERVICES, service(namespace), AbortSignal.timeout(CREATE_MS));
   const url = `http://${spec?.clusterIP}/`;
-  await reachable(clock, 'connections', async () => await Promise.resolve(url));
+  await reachable(context, 'connections', async () => await Promise.resolve(url));
   const rolling = new RecordedClient(context, 'connections-rollouts');
   const working = [
     ...CLIENTS.map((kind, index) => work(context, { kind, url, name: `connections-${index}` }, stop)),
@@ -40,7 +41,7 @@ async function startConnections(context: WorkloadContext, stop: AbortSignal): Pr
     finish: async () => {
       await Promise.all(working);
       // The same end in each run, so that the end states can be compared.
-      const wrong = await untilRight(clock, async (signal) => {
+      const wrong = await untilRight(async (signal) => {
         const { metadata, status } = await rolling.api.patch(
           DEPLOYMENTS,
           { namespace, name: NAME },
@@ -73,8 +74,10 @@ async function work({ clock, namespace, folder, tally }: WorkloadContext, client
   let lastMs = clock.monotonicMs();
   while (!stop.aborted) {
     try {
-      const value = await ask(client.url, { timeoutMs: REQUEST_MS, ...(agent === undefined ? {} : { agent }) });
-      const atMs = folder.client(client.name, { observe: 'served', key, value });
+      const said = await ask(client.url, { timeoutMs: REQUEST_MS, ...(agent === undefined ? {} : { agent }) });
+      const [value = '', isNever] = said.split(' ');
+      const readiness = isNever === undefined ? {} : ({ readiness: 'never' } as const);
+      const atMs = folder.client(client.name, { observe: 'served', key, value, ...readiness });
       tally.serve(atMs - lastMs);
       lastMs = atMs;
     } catch (error) {
@@ -111,7 +114,7 @@ function deployment({ namespace, serviceImage }: WorkloadContext): Deployment {
       revisionHistoryLimit: 0,
       selector: { matchLabels: { app: NAME } },
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-      template: serverTemplate(serviceImage, NAME),
+      template: serverTemplate(serviceImage, NAME, { warmUpMs: WARM_UP_MS }),
     },
   };
 }

@@ -3,7 +3,6 @@ import { type ConfigMap, CONFIG_MAPS, isReason, type KubeObject } from '@gantry/
 import { CommandError } from '../../machine/command-error.ts';
 import { RecordedClient } from './recorded-client.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
-import { untilRight } from './until-right.ts';
 
 const CLIENTS = 4;
 const COUNTERS = 6;
@@ -96,9 +95,9 @@ async function work(context: WorkloadContext, { client, counters, index }: Worke
 }
 
 /** Each acknowledged increment counts once, and each unknown one once or not at all. */
-async function judge({ connect, namespace, clock }: WorkloadContext, counters: readonly Counter[]) {
+async function judge({ connect, namespace, untilRight }: WorkloadContext, counters: readonly Counter[]) {
   using api = connect();
-  return await untilRight(clock, async (signal) => {
+  return await untilRight(async (signal) => {
     const wrong: string[] = [];
     for (const { name, acknowledged, unknown } of counters) {
       try {

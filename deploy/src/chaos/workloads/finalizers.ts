@@ -12,7 +12,6 @@ import {
 import { CHAOS_LABEL } from '../engine.ts';
 import { CommandError } from '../../machine/command-error.ts';
 import { type Outcome, RecordedClient } from './recorded-client.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const EVERY_MS = 1_000;
@@ -43,7 +42,7 @@ async function startFinalizers(context: WorkloadContext, stop: AbortSignal): Pro
   return {
     finish: async () => {
       await Promise.all(working);
-      const wrong = await untilRight(context.clock, async (signal) =>
+      const wrong = await context.untilRight(async (signal) =>
         (await Promise.all(holders.map((holder) => leftOver(context, holder, signal)))).flat(),
       );
       for (const { client } of holders) client.api[Symbol.dispose]();
@@ -61,13 +60,13 @@ interface Holder {
 }
 
 /** Makes the custom resource, and waits until it is served. */
-async function define({ clock, namespace }: WorkloadContext, api: HttpClient): Promise<void> {
+async function define({ namespace, untilRight }: WorkloadContext, api: HttpClient): Promise<void> {
   try {
     await api.create(CUSTOM_RESOURCE_DEFINITIONS, definition(), AbortSignal.timeout(CREATE_MS));
   } catch (error) {
     if (!isReason(error, 'AlreadyExists')) throw error;
   }
-  const wrong = await untilRight(clock, async (signal) => (await api.list(HELD, { namespace }, signal), []), CREATE_MS);
+  const wrong = await untilRight(async (signal) => (await api.list(HELD, { namespace }, signal), []), CREATE_MS);
   if (wrong.length > 0) throw new CommandError(`the custom resource ${HELD.resource} is not served: ${wrong.join()}`);
 }
 
@@ -78,19 +77,20 @@ async function leftOver({ namespace }: WorkloadContext, { client, resource, rele
 }
 
 async function work(
-  { clock, namespace }: WorkloadContext,
+  context: WorkloadContext,
   { client, resource, ...found }: Holder,
   stop: AbortSignal,
 ): Promise<void> {
+  const { clock, namespace } = context;
   const { api } = client;
   for (let number = 0; !stop.aborted; number++) {
     const key = { namespace, name: `held-${number}` };
     const about = { resource, key } as const;
     const create = () =>
       client.send({ verb: 'create', ...about }, (signal) => api.create(resource, heldObject(resource, key), signal));
-    if (!(await isDone(clock, create, 409))) continue;
+    if (!(await isDone(context, create, 409))) continue;
     const remove = () => client.send({ verb: 'delete', ...about }, (signal) => api.delete(resource, key, {}, signal));
-    if (!(await isDone(clock, remove))) continue;
+    if (!(await isDone(context, remove))) continue;
     const read = await client.send({ verb: 'get', ...about }, (signal) => api.get(resource, key, signal));
     if (read.kind === 'ok' && read.object === undefined)
       found.violations.push(`${key.name} is gone with its finalizer`);
@@ -100,21 +100,21 @@ async function work(
     const release = { merge: { metadata: { finalizers: null } } };
     const patch = () => client.send({ verb: 'patch', ...about }, (signal) => api.patch(resource, key, release, signal));
     // Not found: an attempt whose outcome was unknown has taken it away.
-    if (await isDone(clock, patch, 404)) found.released.push(key);
+    if (await isDone(context, patch, 404)) found.released.push(key);
     await pause(clock, EVERY_MS, stop);
   }
 }
 
 /** Repeats a request until it is done, or refused with the code that says that an earlier attempt has done it. */
 async function isDone(
-  clock: WorkloadContext['clock'],
+  { clock, interrupted }: WorkloadContext,
   attempt: () => Promise<Outcome>,
   doneCode?: number,
 ): Promise<boolean> {
-  for (let left = ATTEMPTS; left > 0; left--) {
+  for (let left = ATTEMPTS; left > 0 && !interrupted.aborted; left--) {
     const outcome = await attempt();
     if (outcome.kind === 'ok' || (outcome.kind === 'fail' && outcome.code === doneCode)) return true;
-    await pause(clock, EVERY_MS, new AbortController().signal);
+    await pause(clock, EVERY_MS, interrupted);
   }
   return false;
 }

@@ -17,7 +17,6 @@ import {
 } from '@gantry/objects';
 import { ask, dataClaim, fileOf, POD_UID_VARIABLE, reachable, serverTemplate } from './pod-server.ts';
 import { RecordedClient } from './recorded-client.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const EVERY_MS = 10_000;
@@ -36,11 +35,11 @@ export const JOB_WORKLOAD: Workload = {
 };
 
 async function startJobs(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace, connect, clock, serviceImage } = context;
+  const { namespace, connect, serviceImage } = context;
   using setup = connect();
   await setup.create(SERVICES, ledgerService(namespace), AbortSignal.timeout(CREATE_MS));
   await setup.create(STATEFUL_SETS, ledger(context), AbortSignal.timeout(CREATE_MS));
-  await reachable(clock, 'jobs', (signal) => fileOf(setup, namespace, `${LEDGER}-0`, signal));
+  await reachable(context, 'jobs', (signal) => fileOf(setup, namespace, `${LEDGER}-0`, signal));
   await setup.create(CRON_JOBS, cronJob(namespace, serviceImage), AbortSignal.timeout(CREATE_MS));
   const client = new RecordedClient(context, 'jobs-0');
   const names: string[] = [];
@@ -86,9 +85,9 @@ async function create(
 
 /** Judges the Jobs of the client, and then those of the CronJob. Records their marks: the checker looks for those that were made twice. */
 async function judge(context: WorkloadContext, { api, name: client }: RecordedClient, names: readonly string[]) {
-  const { namespace, clock, folder } = context;
+  const { namespace, untilRight, folder } = context;
   let marks: readonly string[] = [];
-  const wrong = await untilRight(clock, async (signal) => {
+  const wrong = await untilRight(async (signal) => {
     await api.patch(CRON_JOBS, { namespace, name: CRON_JOB }, { merge: { spec: { suspend: true } } }, signal);
     const url = await fileOf(api, namespace, `${LEDGER}-0`, signal);
     if (url === undefined) return [`${LEDGER}-0 has no address`];
@@ -109,8 +108,12 @@ async function judge(context: WorkloadContext, { api, name: client }: RecordedCl
 }
 
 /** How many Jobs there are, and how many pods failed, differs between runs: the end states could not be compared. */
-async function removeJobs({ namespace, clock }: WorkloadContext, api: RecordedClient['api'], names: readonly string[]) {
-  return await untilRight(clock, async (signal) => {
+async function removeJobs(
+  { namespace, untilRight }: WorkloadContext,
+  api: RecordedClient['api'],
+  names: readonly string[],
+) {
+  return await untilRight(async (signal) => {
     const { items: jobs } = await api.list(JOBS, { namespace }, signal);
     const own = jobs.filter(({ metadata }) => /^job-\d+$/.test(metadata.name ?? ''));
     for (const { metadata } of own) {
@@ -221,7 +224,7 @@ function ledger({ namespace, serviceImage }: WorkloadContext): StatefulSet {
       serviceName: LEDGER,
       replicas: 1,
       selector: { matchLabels: { app: LEDGER } },
-      template: serverTemplate(serviceImage, LEDGER, 'data'),
+      template: serverTemplate(serviceImage, LEDGER, { volume: 'data' }),
       volumeClaimTemplates: [dataClaim('data')],
     },
   };

@@ -1,23 +1,27 @@
 import { type Agent, request } from 'node:http';
-import type { Clock } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
 import { type Container, type Pod, PODS, type PodTemplateSpec } from '@gantry/objects';
 import { CommandError } from '../../machine/command-error.ts';
-import { untilRight } from './until-right.ts';
+import type { WorkloadContext } from './workload.ts';
 
 const PORT = 8080;
 const DATA = '/data';
+const STATE = '/state';
+/** Exists when a readiness probe was answered with success, also by an earlier container of the pod. */
+const READY = `${STATE}/ready`;
 /** Longer than any request of the workloads. */
 const QUIET_MS = 6_000;
 
 /**
- * Serves on port 8080. `GET /` answers with the uid of the pod. `POST /lines/<pod>` appends the body to a file as a line, and answers with the
+ * Serves on port 8080. `GET /` answers with the uid of the pod, and ` never-ready` behind it if no readiness probe has been answered with
+ * success in the pod's life; a process does so after `WARM_UP_MS`. `POST /lines/<pod>` appends the body to a file as a line, and answers with the
  * uid when it is on the disk; `GET /lines/<pod>` is the file. Another pod's name is refused: an address may belong to a new pod by now. Once it is
  * to stop, it closes each connection with its response, and ends when it has none and got no request for a while.
  */
 const SERVER = `
-const { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } = require('node:fs');
+const { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeFileSync, writeSync } = require('node:fs');
 const [name, uid, file] = [require('node:os').hostname(), process.env.POD_UID, '${DATA}/lines'];
+const warmUpMs = Number(process.env.WARM_UP_MS ?? 0);
 const append = (line) => {
   const open = openSync(file, 'a');
   writeSync(open, line + '\\n');
@@ -30,7 +34,12 @@ const server = require('node:http').createServer((request, response) => {
   if (request.url !== '/ready') lastAt = performance.now();
   if (isStopping) response.setHeader('connection', 'close');
   const end = (status, text) => { response.statusCode = status; response.end(text); };
-  if (!request.url.startsWith('/lines/')) return end(200, uid);
+  if (request.url === '/ready') {
+    if (performance.now() < warmUpMs) return end(503, 'not yet');
+    if (!existsSync('${READY}')) writeFileSync('${READY}', '');
+    return end(200, uid);
+  }
+  if (!request.url.startsWith('/lines/')) return end(200, existsSync('${READY}') ? uid : uid + ' never-ready');
   if (request.url !== '/lines/' + name) return end(409, name);
   if (request.method === 'GET') return end(200, existsSync(file) ? readFileSync(file) : '');
   let body = '';
@@ -49,18 +58,35 @@ process.on('SIGTERM', () => {
 /** The uid of the pod for programs in its containers. */
 export const POD_UID_VARIABLE = { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } } as const;
 
-/** A pod that runs the server, from the image of the cluster's services, which has Node.js. `volume`: a claim for its file. */
-export function serverTemplate(image: string, app: string, volume?: string): PodTemplateSpec {
+interface ServerOptions {
+  /** A claim for its file. */
+  readonly volume?: string;
+  /** How long each process answers requests before it calls itself ready. */
+  readonly warmUpMs?: number;
+}
+
+/** A pod that runs the server, from the image of the cluster's services, which has Node.js. */
+export function serverTemplate(
+  image: string,
+  app: string,
+  { volume, warmUpMs = 0 }: ServerOptions = {},
+): PodTemplateSpec {
   const main: Container = {
     name: 'main',
     image,
     command: ['node', '-e', SERVER],
-    env: [POD_UID_VARIABLE],
+    env: [POD_UID_VARIABLE, { name: 'WARM_UP_MS', value: String(warmUpMs) }],
     ports: [{ containerPort: PORT }],
     readinessProbe: { httpGet: { port: PORT, path: '/ready' }, periodSeconds: 1, timeoutSeconds: 5 },
+    volumeMounts: [
+      { name: 'state', mountPath: STATE },
+      ...(volume === undefined ? [] : [{ name: volume, mountPath: DATA }]),
+    ],
   };
-  const mounted = volume === undefined ? main : { ...main, volumeMounts: [{ name: volume, mountPath: DATA }] };
-  return { metadata: { labels: { app } }, spec: { terminationGracePeriodSeconds: 15, containers: [mounted] } };
+  return {
+    metadata: { labels: { app } },
+    spec: { terminationGracePeriodSeconds: 15, containers: [main], volumes: [{ name: 'state', emptyDir: {} }] },
+  };
 }
 
 /** What a StatefulSet of such pods needs for their files. */
@@ -115,7 +141,7 @@ const START_REQUEST_MS = 5_000;
  * Throws CommandError after two minutes: on Docker Desktop, the machine reaches neither pods nor Services.
  */
 export async function reachable(
-  clock: Clock,
+  { untilRight }: Pick<WorkloadContext, 'untilRight'>,
   workload: string,
   urlOf: (signal: AbortSignal) => Promise<string | undefined>,
 ): Promise<void> {
@@ -125,7 +151,7 @@ export async function reachable(
     await ask(url, { timeoutMs: START_REQUEST_MS });
     return [];
   };
-  const wrong = await untilRight(clock, look, START_MS);
+  const wrong = await untilRight(look, START_MS);
   if (wrong.length === 0) return;
   const fix = 'this machine must reach addresses of pods and Services; choose other workloads with --workload';
   throw new CommandError(`--workload: ${workload} does not start: ${wrong.join('; ')}`, fix);

@@ -1,7 +1,6 @@
 import { pause } from '@gantry/base';
 import { RESOURCE_QUOTAS, type ResourceQuota, type Secret, SECRETS } from '@gantry/objects';
 import { RecordedClient } from './recorded-client.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const NAME = 'secrets';
@@ -19,10 +18,10 @@ export const QUOTA_WORKLOAD: Workload = {
 };
 
 async function startQuotas(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace, connect, clock } = context;
+  const { namespace, connect, untilRight } = context;
   using setup = connect();
   await setup.create(RESOURCE_QUOTAS, quota(namespace), AbortSignal.timeout(CREATE_MS));
-  const wrong = await untilRight(clock, async (signal) => {
+  const wrong = await untilRight(async (signal) => {
     const { status } = await setup.get(RESOURCE_QUOTAS, { namespace, name: NAME }, signal);
     return status?.hard?.['count/secrets'] === undefined ? ['the quota is not counted'] : [];
   });
@@ -56,10 +55,10 @@ async function work({ clock, namespace, random }: WorkloadContext, client: Recor
 }
 
 /** Deletes what is left. More than the quota allows is wrong; during the run, the checker looks (I19). */
-async function empty({ namespace, connect, clock }: WorkloadContext): Promise<readonly string[]> {
+async function empty({ namespace, connect, untilRight }: WorkloadContext): Promise<readonly string[]> {
   using api = connect();
   const wrong: string[] = [];
-  const left = await untilRight(clock, async (signal) => {
+  const left = await untilRight(async (signal) => {
     const { items } = await api.list(SECRETS, { namespace, labelSelector: OWN }, signal);
     if (items.length > HARD) wrong.push(`${items.length} Secrets under a quota of ${HARD}`);
     for (const { metadata } of items) await api.delete(SECRETS, { namespace, name: metadata.name ?? '' }, {}, signal);

@@ -11,10 +11,10 @@ import {
   isReason,
 } from '@gantry/objects';
 import { RecordedClient } from './recorded-client.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
-const DEPLOYMENT_COUNT = 2;
+/** The last one is never changed: only evictions take its pods. */
+const DEPLOYMENT_COUNT = 3;
 const CREATE_MS = 30_000;
 const EVICT_EVERY_MS = 9_000;
 const CHANGE_EVERY_MS = [4_000, 12_000] as const;
@@ -27,7 +27,7 @@ const REVISION = 'gantry.chaos/revision';
 const VALUE = 'gantry.chaos/value';
 const APP = 'app';
 
-/** Deployments whose template and number of replicas change again and again, each with a disruption budget. */
+/** Deployments with a disruption budget each. The template and the number of replicas of all but one change again and again. */
 export const ROLLOUT_WORKLOAD: Workload = {
   name: 'rollouts',
   what: 'Deployments with disruption budgets are changed and scaled again and again, and their pods are evicted; in the end, exactly the last pods run.',
@@ -56,7 +56,7 @@ async function startRollouts(context: WorkloadContext, stop: AbortSignal): Promi
   const clients = all.map((_, index) => new RecordedClient(context, `rollouts-${index}`));
   const evicting = new RecordedClient(context, 'rollouts-evictions');
   const working = [
-    ...all.map((wanted, index) => change(context, clients[index] as RecordedClient, wanted, stop)),
+    ...all.slice(0, -1).map((wanted, index) => change(context, clients[index] as RecordedClient, wanted, stop)),
     evict(context, evicting, all, stop),
   ];
   return {
@@ -74,11 +74,12 @@ async function startRollouts(context: WorkloadContext, stop: AbortSignal): Promi
 }
 
 async function change(
-  { clock, namespace, random }: WorkloadContext,
+  context: WorkloadContext,
   client: RecordedClient,
   wanted: Wanted,
   stop: AbortSignal,
 ): Promise<void> {
+  const { clock, namespace, random } = context;
   const key = { namespace, name: wanted.name };
   let sent = 0;
   for (let turn = 0; ; turn++) {
@@ -87,7 +88,7 @@ async function change(
     // A scale-down during a rollout takes from all ReplicaSets in proportion, whatever is available, as in Kubernetes: it comes between.
     if (turn % 2 === 1 && (await isRolledOut(client, key))) wanted.replicas = 2 + Math.floor(random() * 4);
     else wanted.revision++;
-    await apply({ clock, namespace }, client, wanted, String(++sent));
+    await apply(context, client, wanted, String(++sent));
   }
 }
 
@@ -120,7 +121,7 @@ async function evict(
 
 /** Sends what is wanted until that is acknowledged. A merge patch says the whole of it: it can be repeated, also after faults have ended. */
 async function apply(
-  { clock, namespace }: Pick<WorkloadContext, 'clock' | 'namespace'>,
+  { clock, namespace, interrupted }: WorkloadContext,
   client: RecordedClient,
   { name, revision, replicas }: Wanted,
   number: string,
@@ -129,11 +130,11 @@ async function apply(
   const value = `${number}: revision ${revision}, ${replicas} replicas`;
   const template = { metadata: { annotations: { [REVISION]: String(revision) } } };
   const merge = { metadata: { annotations: { [VALUE]: value } }, spec: { replicas, template } };
-  for (let done = false, attempt = 0; !done && attempt < PATCH_ATTEMPTS; attempt++) {
+  for (let done = false, attempt = 0; !done && !interrupted.aborted && attempt < PATCH_ATTEMPTS; attempt++) {
     const request = { verb: 'patch', resource: DEPLOYMENTS, key, value, readValue: valueOf } as const;
     const outcome = await client.send(request, (signal) => client.api.patch(DEPLOYMENTS, key, { merge }, signal));
     done = outcome.kind === 'ok';
-    if (!done) await pause(clock, 500, new AbortController().signal);
+    if (!done) await pause(clock, 500, interrupted);
   }
 }
 
@@ -150,9 +151,9 @@ function valueOf({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[VALUE];
 }
 
-async function judge({ connect, namespace, clock }: WorkloadContext, all: readonly Wanted[]) {
+async function judge({ connect, namespace, untilRight }: WorkloadContext, all: readonly Wanted[]) {
   using api = connect();
-  return await untilRight(clock, async (signal) => {
+  return await untilRight(async (signal) => {
     const wrong: string[] = [];
     for (const { name, revision, replicas } of all) {
       try {

@@ -4,8 +4,8 @@ import type { ChaosCluster } from '../chaos-cluster.ts';
 import { CHAOS_LABEL } from '../engine.ts';
 import type { RunFolder } from '../recording/run-folder.ts';
 import type { Tally } from './tally.ts';
-import { untilRight } from './until-right.ts';
-import type { RunningWorkload, Workload } from './workload.ts';
+import { type Patience, untilRight } from './until-right.ts';
+import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const NAMESPACE_MS = 60_000;
 
@@ -16,18 +16,33 @@ export interface WorkloadParts {
   readonly namespace: string;
   readonly folder: RunFolder;
   readonly tally: Tally;
+  /** How long workloads wait for the cluster to be right in the end. */
+  readonly patience: Required<Patience>;
 }
 
 /** Starts the workloads, one after the other. */
 export async function startWorkloads(
-  { cluster, clock, namespace, folder, tally }: WorkloadParts,
+  { cluster, clock, namespace, folder, tally, patience }: WorkloadParts,
   { workloads, seed }: { readonly workloads: readonly Workload[]; readonly seed: number },
   stop: AbortSignal,
 ): Promise<readonly RunningWorkload[]> {
   const running: RunningWorkload[] = [];
   const serviceImage = await cluster.podImage();
-  const shared = { connect: cluster.connect, namespace, serviceImage, folder, tally, clock };
+  const { interrupted } = patience;
+  const waiting: WorkloadContext['untilRight'] = (look, limitMs = patience.limitMs) =>
+    untilRight(clock, look, { ...patience, limitMs });
+  const shared = {
+    connect: cluster.connect,
+    namespace,
+    serviceImage,
+    folder,
+    tally,
+    clock,
+    untilRight: waiting,
+    interrupted,
+  };
   for (const [index, workload] of workloads.entries()) {
+    if (interrupted.aborted) break;
     // Each workload has a sequence of its own: which requests it makes does not depend on the others.
     running.push(await workload.start({ ...shared, random: seededRandom(seed + index + 1) }, stop));
   }

@@ -9,7 +9,6 @@ import {
   type StatefulSet,
 } from '@gantry/objects';
 import { RecordedClient } from './recorded-client.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const DELETE_EVERY_MS = 8_000;
@@ -52,8 +51,8 @@ async function deletePods({ clock, namespace, random }: WorkloadContext, client:
   }
 }
 
-async function judge({ namespace, clock }: WorkloadContext, { api }: RecordedClient) {
-  return await untilRight(clock, async (signal) => {
+async function judge({ namespace, untilRight }: WorkloadContext, { api }: RecordedClient) {
+  return await untilRight(async (signal) => {
     const { items: nodes } = await api.list(NODES, {}, signal);
     const { items: pods } = await api.list(PODS, { namespace }, signal);
     const readyOf = (app: string) =>

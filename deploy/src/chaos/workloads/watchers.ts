@@ -2,7 +2,6 @@ import { pause } from '@gantry/base';
 import { CONFIG_MAPS, isReason, type KubeObject, PODS, type Resource, StatusError } from '@gantry/objects';
 import type { HttpClient } from '@gantry/client';
 import { resourceName } from './recorded-client.ts';
-import { untilRight } from './until-right.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const WATCHED: readonly Resource[] = [CONFIG_MAPS, PODS];
@@ -29,7 +28,7 @@ async function startWatchers(context: WorkloadContext): Promise<RunningWorkload>
   const following = watchers.map((watcher) => watcher.follow(end.signal));
   return await Promise.resolve({
     finish: async () => {
-      const wrong = await untilRight(context.clock, async (signal) =>
+      const wrong = await context.untilRight(async (signal) =>
         (await Promise.all(watchers.map((watcher) => watcher.differences(signal)))).flat(),
       );
       end.abort();

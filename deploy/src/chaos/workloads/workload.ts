@@ -14,6 +14,13 @@ export interface WorkloadContext {
   readonly tally: Tally;
   readonly clock: Clock;
   readonly random: Random;
+  /** Waits for the cluster as `untilRight` does, at most as long as the campaign, or the time given in milliseconds. */
+  readonly untilRight: (
+    look: (signal: AbortSignal) => Promise<readonly string[]>,
+    limitMs?: number,
+  ) => Promise<readonly string[]>;
+  /** The user has ended the campaign: nothing is waited for any more. */
+  readonly interrupted: AbortSignal;
 }
 
 /** What a user of the cluster does while faults act, and how to tell whether the cluster did right. */

@@ -121,6 +121,8 @@ interface Status {
   /** Of a Job. */
   readonly succeeded?: number;
   readonly completedIndexes?: string;
+  /** Of a disruption budget. */
+  readonly disruptionsAllowed?: number;
   /** Of a quota. */
   readonly hard?: Readonly<Record<string, string>>;
   readonly used?: Readonly<Record<string, string>>;

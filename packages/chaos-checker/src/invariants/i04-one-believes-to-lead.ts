@@ -4,11 +4,12 @@ import type { Invariant } from './invariant.ts';
 /** A scrape that took longer may have been answered by a process that was stopped in between, from values of before. */
 const MAX_SCRAPE_MS = 500;
 const MASTER = 'leader_election_master_status';
+const ELECTIONS = '/gantry/elections/';
 
 /**
  * I4 (Jepsen etcd 3.4.3: locks). At most one process believes that it leads. Of Gantry's services: a scrape that was sent after a newer
- * term had begun must not be answered with `leader_election_master_status` 1 by another process than its holder. Of the user's own
- * electors: their terms, by their own records, do not overlap. From metrics, clients and etcd's history.
+ * term had begun must not be answered with `leader_election_master_status` 1 by another process than its holder, nor by any while a term
+ * has ended and no newer one has begun. Of the user's own electors: their terms, by their own records, do not overlap. From metrics, clients and etcd's history.
  */
 export const oneBelievesToLead: Invariant = {
   id: 'I4',
@@ -16,12 +17,26 @@ export const oneBelievesToLead: Invariant = {
   unit: 'scrapes and terms',
   needs: ['etcd'],
   observe(world, findings) {
+    /** Elections without a leader, since when. */
+    const vacant = new Map<string, { atMs: number; source: Source }>();
     const leading = new Map<string, Map<string, { atMs: number; source: Source }>>();
     return {
-      metric({ name, labels, value, sentMs, atMs, instance }, source) {
+      key({ key, value, atMs, source }) {
+        if (!key.startsWith(ELECTIONS)) return;
+        if (value === undefined) vacant.set(key, { atMs, source });
+        else vacant.delete(key);
+      },
+      metric({ name, labels, value, sentMs, atMs, tookMs = atMs - sentMs, instance }, source) {
         if (name !== MASTER || value !== 1) return;
-        const term = world.terms.get(`/gantry/elections/${labels['name']}`);
-        if (term === undefined || term.atMs >= sentMs || atMs - sentMs > MAX_SCRAPE_MS) return;
+        const key = `${ELECTIONS}${labels['name']}`;
+        const [term, ended] = [world.terms.get(key), vacant.get(key)];
+        if (tookMs > MAX_SCRAPE_MS || ((term ?? ended)?.atMs ?? Infinity) >= sentMs) return;
+        if (term === undefined) {
+          findings.checked();
+          const what = `${instance} says that it leads ${labels['name']}, whose last term has ended`;
+          findings.violation(atMs, what, ...(ended === undefined ? [] : [ended.source]), source);
+          return;
+        }
         const holder = holderContainer(term.holder);
         if (holder === undefined) return;
         findings.checked();

@@ -10,10 +10,13 @@ import {
 import type { ObjectVersion, World } from '../history/world.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
 
+const BUDGETS = 'policy/poddisruptionbudgets';
+
 /**
  * I18 (Kubernetes: PodDisruptionBudget). When an eviction is committed, which gives a pod the condition DisruptionTarget with the reason
  * EvictionByEvictionAPI, the other ready pods of each budget that selects it are as many as it asks for. A budget's status may be some
- * seconds old: pods that were lost otherwise in that time count as ready. From etcd's history.
+ * seconds old: pods that were lost otherwise in that time count as ready. No budget's status ever allows fewer than no disruption: each
+ * eviction takes one that it allowed. From etcd's history.
  */
 export const evictionsKeepBudgets: Invariant = {
   id: 'I18',
@@ -25,6 +28,14 @@ export const evictionsKeepBudgets: Invariant = {
     const losses: { readonly atMs: number; readonly namespace: string; readonly pod: ApiObject }[] = [];
     return {
       change({ resource, key, namespace, before, after, atMs, source }) {
+        const { disruptionsAllowed: allowed = 0 } = after?.object?.status ?? {};
+        if (resource === BUDGETS && allowed < 0) {
+          findings.violation(
+            atMs,
+            `${key} allows ${allowed} disruptions: an eviction took one more than it had`,
+            source,
+          );
+        }
         if (resource !== 'pods' || before === undefined) return;
         const old = before.object;
         const pod = after?.object;
@@ -36,7 +47,7 @@ export const evictionsKeepBudgets: Invariant = {
           return;
         }
         while ((losses[0]?.atMs ?? atMs) < atMs - staleMs) losses.shift();
-        for (const version of world.list('policy/poddisruptionbudgets')) {
+        for (const version of world.list(BUDGETS)) {
           const budget = version.object;
           if (version.namespace !== namespace || !matches(budget?.spec?.selector, old.metadata?.labels)) continue;
           const covered = coveredPods(world, namespace, budget);

@@ -4,8 +4,9 @@ import { boundsOf, type Invariant } from './invariant.ts';
 
 /**
  * I34 (Kubernetes: EndpointSlices). No request to a Service is answered by a pod that has not been ready, or whose node has been lost, for
- * longer than the bound, and none fails while a pod of the Service has been ready for that long. Time while faults act does not count. Services
- * that publish unready addresses are left out. From the clients' records, by the uid of the pod that answered, and etcd's history.
+ * longer than the bound, and none fails while a pod of the Service has been ready for that long. Time while faults act does not count. At no
+ * time, a request is answered by a pod none of whose readiness probes has succeeded, by the pod's own record. Services that publish unready
+ * addresses are left out. From the clients' records, by the uid of the pod that answered, and etcd's history.
  */
 export const noDeadEndpoints: Invariant = {
   id: 'I34',
@@ -57,6 +58,10 @@ export const noDeadEndpoints: Invariant = {
           const what = `${line.key}: ${line.value} in calm, though ${ready.name} has been ready for longer than ${endpointMs} ms`;
           findings.violation(line.atMs, what, ready.source, source);
           return;
+        }
+        if (line.readiness === 'never') {
+          const what = `${line.key} was answered by ${line.value}, none of whose readiness probes had succeeded`;
+          findings.violation(line.atMs, what, source);
         }
         for (const id of [line.value, homes.get(line.value) ?? '']) {
           const since = unready.get(id);

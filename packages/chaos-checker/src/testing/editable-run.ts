@@ -29,7 +29,7 @@ export type PutEvent = Extract<EtcdEvent, { type: 'put' }>;
 export interface EditableRevision {
   atMs: number;
   readonly revision: number;
-  readonly events: EtcdEvent[];
+  events: EtcdEvent[];
 }
 
 /** A run of faults in memory, which tests change and write to a folder. */

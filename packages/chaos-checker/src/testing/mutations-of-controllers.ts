@@ -92,6 +92,11 @@ export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
       budget.spec = { ...budget.spec, minAvailable: 10 };
     });
   }),
+  mutation('I18', 'a budget that allows fewer than no disruption', (run) => {
+    edit(putsOf(run, 'policy/poddisruptionbudgets/chaos/web').slice(-1), (budget) => {
+      budget.status = { ...budget.status, disruptionsAllowed: -1 };
+    });
+  }),
   mutation('I19', 'a use beyond the limit', (run) => {
     edit(putsOf(run, 'resourcequotas/chaos/limits').slice(-1), (quota) => {
       quota.status = { ...quota.status, used: { ...quota.status?.used, pods: '31' } };

@@ -70,6 +70,22 @@ const LEADERS: readonly Mutation[] = [
     );
     Object.assign(late, { instance: 'another' });
   }),
+  mutation('I4', 'a leader whose term has ended, while nobody else leads', (run) => {
+    const lines = found(run.metrics.get('scheduler.jsonl'), 'metrics');
+    const late = found(
+      lines.findLast(({ value, atMs, sentMs }) => value === 1 && atMs - sentMs < 400),
+      'sample of a leader',
+    );
+    const before = found(
+      run.history.findLast((one) => one.atMs < late.sentMs),
+      'revision before the sample',
+    );
+    // What the term and later ones wrote since.
+    for (const later of run.history.filter(({ revision }) => revision > before.revision)) {
+      later.events = later.events.filter(({ key }) => key !== SCHEDULER);
+    }
+    before.events.push({ type: 'delete', key: SCHEDULER, modRevision: before.revision });
+  }),
   mutation('I4', "two leaders of a user's election at once", (run) => {
     const leads = (atMs: number, value: string): ClientLine => ({
       atMs,
@@ -378,6 +394,12 @@ const CLIENTS: readonly Mutation[] = [
     );
     const value = found(gone.object.metadata?.uid, 'uid');
     run.clients.set('service-0.jsonl', [{ atMs: run.run.endedAtMs - 1, observe: 'served', key: 'chaos/web', value }]);
+  }),
+  mutation('I34', 'a request to a pod that has never been ready', (run) => {
+    const atMs = run.run.endedAtMs - 1;
+    const [pod] = putsOf(run, 'pods/chaos/web').slice(-1);
+    const value = found(pod?.object.metadata?.uid, 'uid');
+    run.clients.set('service-0.jsonl', [{ atMs, observe: 'served', key: 'chaos/web', value, readiness: 'never' }]);
   }),
   mutation('I34', 'a connection that is refused in calm', (run) => {
     const atMs = run.run.endedAtMs - 1;

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import type { TlsMaterial } from '@gantry/tls';
 import type { ContainerRuntimeClient, StartedNetwork, StartedTestContainer } from 'testcontainers';
 import type { Issue } from './certificates.ts';
-import { freezeContainer } from './freeze-container.ts';
+import { freezeContainer } from '@gantry/base';
 
 /** One member of a throw-away cluster: a container. */
 export interface ClusterMember {

@@ -7,5 +7,4 @@ export {
   REAPER_IMAGE,
   startEtcdCluster,
 } from './etcd-cluster.ts';
-export { freezeContainer } from './freeze-container.ts';
 export { MemoryEtcd } from './memory-etcd.ts';
