@@ -75,7 +75,7 @@ export async function verifyBuild(engine: ChaosEngine, build: BrokenBuild): Prom
 /** Makes the image of a build from that of the cluster's services. Returns its name. */
 export async function buildBroken(engine: ChaosEngine, build: BrokenBuild): Promise<string> {
   const tag = `${repositoryOf(engine.options.clusterId)}:${build.name}`;
-  await withReplaced(engine, build, async (container) => void (await engine.docker(['commit', container, tag])));
+  await withReplaced(engine, build, (container) => engine.commit(container, tag));
   return tag;
 }
 

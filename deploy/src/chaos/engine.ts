@@ -218,14 +218,19 @@ export class ChaosEngine {
 
   /** Makes an image with the same files under another name, and with another id. */
   async deriveImage(from: string, name: string): Promise<void> {
-    const [made, label] = [
-      `${repositoryOf(this.options.clusterId)}-image`,
-      `LABEL ${CHAOS_LABEL}=${this.options.clusterId}`,
-    ];
+    const made = `${repositoryOf(this.options.clusterId)}-image`;
     await this.options.shell.run('docker', ['rm', '-f', made]);
     await this.docker(['create', '--name', made, '--label', `${CHAOS_LABEL}=${this.options.clusterId}`, from]);
-    await this.docker(['commit', '--change', label, made, name]);
+    await this.commit(made, name);
     await this.docker(['rm', '-f', made]);
+  }
+
+  /**
+   * Makes an image of a container beside the cluster. The image does not inherit that container's label: services that run it would be
+   * taken for containers beside the cluster, and removed after a SIGKILL of the campaign.
+   */
+  async commit(container: string, name: string): Promise<void> {
+    await this.docker(['commit', '--change', `LABEL ${CHAOS_LABEL}=`, container, name]);
   }
 
   /** `8:0`: the disk that a volume is on. */

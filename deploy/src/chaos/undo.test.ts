@@ -153,3 +153,11 @@ test('rules name the addresses of networks that both sides are on', () => {
     'table inet t {\nchain sent { type filter hook output priority 0; ip daddr { 10.0.0.2, 10.0.0.3 } drop; }\n}',
   );
 });
+
+test('an image of a campaign does not give services the label of containers beside the cluster', async () => {
+  const { tools, asked } = fakeEngine({});
+  await tools.engine.deriveImage('from', 'other');
+  expect(asked.filter((args) => args.startsWith('commit'))).toEqual([
+    `commit --change LABEL gantry.chaos= gantry-chaos-${CLUSTER}-image other`,
+  ]);
+});

@@ -57,7 +57,7 @@ function recordOf({ Action, Actor: { ID: id, Attributes: attributes } }: Printed
 
 async function snapshot(engine: ChaosEngine, folder: RunFolder, gapSinceMs?: number): Promise<void> {
   const all = [...(await engine.services()), ...(await engine.pods())];
-  const containers = all.filter(({ labels }) => labels[CHAOS_LABEL] === undefined).map(containerOf);
+  const containers = all.filter(({ labels }) => labels[CHAOS_LABEL] !== engine.options.clusterId).map(containerOf);
   folder.engine({ snapshot: containers, ...(gapSinceMs === undefined ? {} : { gapSinceMs }) });
 }
 

@@ -5,6 +5,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ChaosEngine } from '../engine.ts';
 import { startLines } from './line-process.ts';
+import { recordEngine } from './record-engine.ts';
 import { readKeys } from './record-etcd.ts';
 import { readSamples, recordMetrics } from './record-metrics.ts';
 import { RunFolder } from './run-folder.ts';
@@ -65,4 +66,21 @@ test('a file that cannot be written is reported at the end, and ends nothing bef
   mkdirSync(join(folder.path, 'faults.jsonl'));
   folder.fault({ id: 'f1', kind: 'kill', target: 'scheduler/1', phase: 'start' });
   await expect(folder[Symbol.asyncDispose]()).rejects.toThrow('EISDIR');
+});
+
+test('services that run an image of the campaign are recorded, and containers beside the cluster are not', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'gantry-chaos-'));
+  onTestFinished(() => rmSync(parent, { recursive: true }));
+  const clock = new ManualClock();
+  const container = (name: string, label: string) => ({ name, labels: { 'gantry.chaos': label }, addresses: {} });
+  const engine = {
+    options: { clusterId: 'a', clock },
+    services: async () => await Promise.resolve([container('a-scheduler-1', '')]),
+    pods: async () => await Promise.resolve([container('gantry-chaos-a-f1', 'a')]),
+  } as unknown as ChaosEngine;
+  await using folder = new RunFolder(join(parent, 'run'), clock);
+  const names: string[] = [];
+  folder.engine = (record) => (names.push(...('snapshot' in record ? record.snapshot.map(({ name }) => name) : [])), 0);
+  await (await recordEngine(engine, folder, AbortSignal.abort())).ended;
+  expect(names).toEqual(['a-scheduler-1', 'a-scheduler-1']);
 });
