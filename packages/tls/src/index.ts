@@ -5,6 +5,7 @@
  * - `tls-folder`: a source from files that are read again when they change
  * - `reconnecting-client`: a gRPC client whose attempts to connect have a limit
  * - `https-agent`: connections of clients, which are kept and closed before the server closes them
+ * - `unasked-switch`: responses that switch the protocol of a request that does not ask for it
  * - `live-channel`, `silence`: close connections of gRPC whose peer is silent
  * - `certificate-life`, `requests`: when a certificate is renewed; keys and certificate requests
  *
@@ -18,4 +19,5 @@ export { createHttpsAgent } from './https-agent.ts';
 export { type LiveChannel, liveChannel, type Liveness } from './live-channel.ts';
 export { Silence } from './silence.ts';
 export { openTlsFolder, readTlsFolder, TlsFilesError, type TlsFolder } from './tls-folder.ts';
+export { onUnaskedSwitch } from './unasked-switch.ts';
 export { createCertificateProvider, fixedTls, type TlsMaterial, type TlsSource } from './tls-source.ts';

@@ -3,7 +3,7 @@ import { type Agent, request as httpsRequest, type RequestOptions } from 'node:h
 import { createSecureContext } from 'node:tls';
 import { type CancelTimer, type Clock, DeadlineError, raceAbort, setPatientTimer, withDeadline } from '@gantry/base';
 import { type Status, StatusError, type StatusReason } from '@gantry/objects';
-import { createHttpsAgent, type TlsMaterial, type TlsSource } from '@gantry/tls';
+import { createHttpsAgent, onUnaskedSwitch, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
 
 export interface HttpRequest {
@@ -228,6 +228,7 @@ export class HttpTransport implements Disposable {
       signal.removeEventListener('abort', abort);
     });
     call.on('error', (error) => reject(failure(error)));
+    onUnaskedSwitch(call, () => reject(failure(new TypeError('the server switched the protocol without being asked'))));
     call.end(request.body);
     return promise;
   }

@@ -3,6 +3,7 @@ import { ADMINISTRATORS } from '@gantry/objects';
 import { request } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type Clock, withDeadline } from '@gantry/base';
+import { onUnaskedSwitch } from '@gantry/tls';
 import { transportError } from '../webhooks/index.ts';
 import type { User } from '../auth/user.ts';
 import type { RemoteApi } from './api-service-index.ts';
@@ -78,6 +79,9 @@ export async function fetchRemote(
     },
   );
   outgoing.on('error', reject);
+  onUnaskedSwitch(outgoing, ({ statusCode: code = 0 }) =>
+    resolve({ url, code, contentType: '', body: Buffer.alloc(0), digest: '' }),
+  );
   outgoing.end();
   try {
     return await promise;

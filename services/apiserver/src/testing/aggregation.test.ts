@@ -403,6 +403,22 @@ describe('the availability of an API', () => {
     await call('DELETE', `${APISERVICES}/v1.${group}`);
   });
 
+  it('is false while the server switches the protocol of the connection', async () => {
+    const tls = await server.pki.issue('s14', [], ['s14.default.svc']);
+    await using odd = await startExtensionServer(tls, server.pki.ca);
+    const path = '/apis/s14.example.com/v1';
+    odd.routes.set(path, ({ socket }) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    await made(SERVICES, loopback('s14'));
+    const caBundle = Buffer.from(server.pki.ca).toString('base64');
+    await made(APISERVICES, apiService('s14.example.com', 's14', { caBundle }, odd.port));
+    await becomes('s14.example.com', { status: 'False', reason: 'FailedDiscoveryCheck' });
+    expect((await condition('s14.example.com'))?.message).toMatch(/bad status from .*: 101$/);
+    odd.routes.set(path, (_, response) => response.end('{}'));
+    await becomes('s14.example.com', { status: 'True', reason: 'Passed' });
+  });
+
   it('reports invalid certificates', async () => {
     await made(SERVICES, loopback('s8'));
     await made(APISERVICES, apiService('s8.example.com', 's8', { caBundle: Buffer.from('none').toString('base64') }));

@@ -25,6 +25,10 @@ beforeAll(async () => {
       response.writeHead(500).end(`{"kind":"Status","status":"Failure","message":"m","x":[${'0,'.repeat(200_000)}0]}`);
       return;
     }
+    if (request.url?.startsWith('/switched') === true) {
+      request.socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+      return;
+    }
     if (request.url?.startsWith('/slow') !== true) {
       response.end('{"at":"once"}');
       return;
@@ -59,6 +63,10 @@ it('ends a call whose configuration has meanwhile made room for others', async (
   for (let index = 0; index < 70; index++) expect(await post(`quick-${index}`)).toEqual({ at: 'once' });
   late.resolve();
   expect(await slow).toEqual({ at: 'last' });
+});
+
+it('ends a call whose server switches the protocol', async () => {
+  await expect(post('switched')).rejects.toThrow('the server responded with the status code 101');
 });
 
 it('refuses a response with more values than a request may have: decoding it would stop all others', async () => {

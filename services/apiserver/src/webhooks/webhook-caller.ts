@@ -2,7 +2,7 @@ import { type Agent, request as httpsRequest } from 'node:https';
 import { rootCertificates } from 'node:tls';
 import { parsePlainBody } from '@gantry/apimachinery';
 import { type Clock, type Random, withDeadline } from '@gantry/base';
-import { createHttpsAgent } from '@gantry/tls';
+import { createHttpsAgent, onUnaskedSwitch } from '@gantry/tls';
 import { resolveService, type ServiceObjects } from './resolve-service.ts';
 import { responseError, transportError, WebhookCallError } from './webhook-call-error.ts';
 
@@ -201,6 +201,7 @@ function exchange(to: Destination, agent: Agent, body: string, signal: AbortSign
       },
     );
     outgoing.on('error', fail);
+    onUnaskedSwitch(outgoing, ({ statusCode: code = 0 }) => resolve({ code, contentType: '', body: Buffer.alloc(0) }));
     outgoing.end(body);
   });
 }

@@ -65,6 +65,32 @@ it.each([
   await hook();
 });
 
+const whole = (text: string) => (socket: Socket) => {
+  socket.end(text);
+};
+
+it.each([
+  ['lines without a carriage return', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+  ['a long head', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\nContent-Length: 2\r\n\r\nok`],
+  [
+    'a length and chunks',
+    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+  ],
+  ['a folded header', 'HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok'],
+  ['more than its length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more'],
+])('a response with %s is accepted, as by Go', async (_what, text) => {
+  const { probe, hook } = await startServer(whole(text));
+  expect(await probe()).toEqual({ kind: 'success' });
+  await hook();
+});
+
+it('a server that switches the protocol has failed a probe, and responded to a hook', async () => {
+  const head = '101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x';
+  const { probe, hook } = await startServer(respond(head, '', 'hang'));
+  expect(await probe()).toEqual({ kind: 'failure', message: 'HTTP probe failed with statuscode: 101' });
+  await hook();
+});
+
 it('the status of an incomplete response does not count', async () => {
   const { probe } = await startServer(respond('503 Busy\r\nContent-Length: 9', 'short', 'end'));
   expect(await probe()).toEqual(EOF);
@@ -143,8 +169,9 @@ it.each([
       ['Transfer-Encoding', 'chunked'],
       ['Trailer', 'X'],
       ['X-Empty', ''],
+      ['X-Text', 'ü→'],
     ],
-    ['Connection: close', 'Host: 127.0.0.1:PORT', 'X-Empty:'],
+    ['Connection: close', 'Host: 127.0.0.1:PORT', 'X-Empty:', 'X-Text: ü→'],
   ],
 ])('headers are sent as Go sends them: %j', async (headers, expected) => {
   const given = headers.map(([name = '', value = '']) => ({ name, value }));

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { HTTPGetAction } from '@gantry/objects';
+import { onUnaskedSwitch } from '@gantry/tls';
 import { AgentError } from '../../runtime/agent-error.ts';
 import { probeLookup } from './probe-host.ts';
 import {
@@ -32,6 +33,8 @@ export function httpTargetOf(action: HTTPGetAction, { container, address }: Prob
 
 /** The part of a body that is read (Kubernetes: maxRespBodyLength). */
 const MAX_BODY_BYTES = 10 * 1024;
+/** The size limit of a response's head. Go's client has 10 MiB, which a node with many probes could not hold. */
+const MAX_HEAD_BYTES = 1024 * 1024;
 const MAX_REDIRECTS = 10;
 
 /**
@@ -101,11 +104,20 @@ function request(
     headers,
     agent: false,
     lookup: guard?.lookup,
+    // Like Go's client, accepts lines without a carriage return, and other forms that the parser refuses by default, because they could hide
+    // one response in another. Here, each connection has one response, which nobody else reads.
+    insecureHTTPParser: true,
+    maxHeaderSize: MAX_HEAD_BYTES,
     ...(protocol === 'https:' ? { rejectUnauthorized: false } : {}),
   };
   return new Promise((resolve, reject) => {
     const call = (protocol === 'https:' ? httpsRequest : httpRequest)(url, options, resolve);
     call.on('error', reject);
+    onUnaskedSwitch(call, (response) => {
+      // Its body has ended with the connection.
+      response.push(null);
+      resolve(response);
+    });
     call.end();
   });
 }
@@ -125,6 +137,11 @@ const COMPUTED = /^(content-length|transfer-encoding|trailer)$/;
 /** Headers of which Go's client sends the first value alone, and none if that is empty. */
 const SINGLE = /^(host|user-agent)$/;
 
+/** A header's value as UTF-8, one character for each byte, as Node.js sends it. */
+function inBytes(value: string): string {
+  return Buffer.from(value).toString('latin1');
+}
+
 /** The headers of a Kubernetes client, overridden by those of the action. Of a repeated name all values are sent, in their order. */
 function headersOf(headers: HTTPGetAction['httpHeaders'] = [], userAgent: string): Record<string, string | string[]> {
   const own = Map.groupBy(headers, ({ name }) => name.toLowerCase());
@@ -139,7 +156,7 @@ function headersOf(headers: HTTPGetAction['httpHeaders'] = [], userAgent: string
   for (const [key, all] of own) {
     const [{ name, value: first } = { name: key, value: '' }] = all;
     if (COMPUTED.test(key) || ((key === 'accept' || SINGLE.test(key)) && first === '')) continue;
-    sent[name] = SINGLE.test(key) ? first : all.map(({ value }) => value);
+    sent[name] = SINGLE.test(key) ? inBytes(first) : all.map(({ value }) => inBytes(value));
   }
   return sent;
 }
