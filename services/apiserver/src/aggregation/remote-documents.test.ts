@@ -40,10 +40,23 @@ test.each([
   [{ resource: {} }, 'resource is no text'],
   [{ scope: 1 }, 'scope is no text'],
   [{ responseKind: { group: '', version: '', kind: 7 } }, 'kind is no text'],
+  [{ responseKind: 'Thing' }, 'responseKind is no object'],
+  [{ responseKind: ['Thing'] }, 'responseKind is no object'],
   [{ subresources: [{ subresource: 'status', verbs: 1 }] }, 'verbs is no list of texts'],
+  [{ subresources: ['status'] }, 'subresource is no object'],
+  [{ subresources: 'status' }, 'subresources is no list'],
 ])('a resource with %j is refused, since clients could not read any group', (change, message) => {
   expect(() => discovered(aggregated({ ...RESOURCE, ...change }), 'aggregated')).toThrow(message);
 });
+
+it.each([[['things'], 'resource is no object'] as const, ['things', 'resources is no list'] as const])(
+  'resources %j are refused',
+  (resources, message) => {
+    const versions = [{ version: 'v1', resources }];
+    const document = { items: [{ metadata: { name: 'example.org' }, versions }] };
+    expect(() => discovered(document, 'aggregated')).toThrow(message);
+  },
+);
 
 it('refuses the same in an APIResourceList', () => {
   const list = (resource: object) => ({ resources: [{ name: 'things', kind: 'Thing', verbs: ['get'], ...resource }] });

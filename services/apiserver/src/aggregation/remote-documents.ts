@@ -92,10 +92,12 @@ export function* discoveredResources(answer: RemoteResponse, remote: RemoteApi):
   const found = isAggregated(answer)
     ? aggregatedVersion(document, remote)
     : aggregatedResources(Array.isArray(resources) ? resources : []);
-  const count = found?.reduce((sum, one) => sum + 1 + ((one as DiscoveredResource).subresources?.length ?? 0), 0) ?? 0;
-  if (count > MAX_RESOURCES) throw tooManyResources();
-  for (const one of found ?? []) checkTypes(one, 'resource');
-  return found;
+  if (found === undefined) return undefined;
+  checkResources(found);
+  return found.map(({ subresources, ...resource }) => ({
+    ...withKind(resource),
+    ...(Array.isArray(subresources) ? { subresources: subresources.map(withKind) } : {}),
+  }));
 }
 
 function tooManyResources(): ExcessError {
@@ -104,14 +106,26 @@ function tooManyResources(): ExcessError {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Throws ExcessError for too many resources, and RemoteError for wrong types. */
+function checkResources(resources: readonly unknown[]): asserts resources is readonly DiscoveredResource[] {
+  let count = resources.length;
+  for (const one of resources) {
+    checkTypes(one, 'resource');
+    count += (one as DiscoveredResource).subresources?.length ?? 0;
+    if (count > MAX_RESOURCES) throw tooManyResources();
+  }
+}
+
 /**
  * Throws RemoteError for a field of another type than in Kubernetes' APIResourceDiscovery. Clients decode the documents of all groups at
- * once: they could not read any of them.
+ * once: they could not read any of them. Reads no more of a value of another type than its type: copied as an object, a text has as many
+ * fields as characters.
  */
-function checkTypes(resource: object, name: 'resource' | 'subresource'): void {
-  const fields = resource as Fields;
-  const kind = fields.responseKind as Fields;
-  const texts = { [name]: fields[name], scope: fields.scope, singularResource: fields.singularResource, ...kind };
+function checkTypes(resource: unknown, name: 'resource' | 'subresource'): void {
+  const fields = fieldsOf(name, resource);
+  const { group, version, kind } = fieldsOf('responseKind', fields.responseKind ?? NO_KIND);
+  const { scope, singularResource } = fields;
+  const texts = { [name]: fields[name], scope, singularResource, group, version, kind };
   for (const [field, value] of Object.entries(texts)) {
     if (value !== undefined && typeof value !== 'string') throw wrongType(field, 'text');
   }
@@ -120,9 +134,14 @@ function checkTypes(resource: object, name: 'resource' | 'subresource'): void {
     if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
       throw wrongType(field, 'list of texts');
   }
-  const { subresources = [] } = fields;
+  const subresources = fields.subresources ?? [];
   if (!Array.isArray(subresources)) throw wrongType('subresources', 'list');
-  for (const one of subresources) checkTypes(one as object, 'subresource');
+  for (const one of subresources) checkTypes(one, 'subresource');
+}
+
+function fieldsOf(name: string, value: unknown): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw wrongType(name, 'object');
 }
 
 function wrongType(field: string, type: string): RemoteError {
@@ -134,28 +153,33 @@ const NO_KIND = { group: '', version: '', kind: '' };
 interface Discovered {
   readonly items?: readonly {
     readonly metadata?: { readonly name?: string };
-    readonly versions?: readonly { readonly version?: string; readonly resources?: readonly DiscoveredResource[] }[];
+    readonly versions?: readonly { readonly version?: string; readonly resources?: unknown }[];
   }[];
 }
 
-interface DiscoveredResource {
+interface WithKind {
   readonly responseKind?: object | null;
-  readonly subresources?: readonly { readonly responseKind?: object | null }[];
+}
+
+interface DiscoveredResource extends WithKind {
+  readonly subresources?: readonly WithKind[] | null;
+}
+
+function withKind(resource: WithKind): object {
+  return { ...resource, responseKind: resource.responseKind ?? NO_KIND };
 }
 
 function aggregatedVersion(
   document: object,
   { group, version }: Pick<RemoteApi, 'group' | 'version'>,
-): readonly object[] | undefined {
+): readonly unknown[] | undefined {
   const { items = [] } = document as Discovered;
   const found = items
     .find(({ metadata }) => (metadata?.name ?? '') === group)
     ?.versions?.find((one) => one.version === version);
-  return found?.resources?.map((resource) => ({
-    ...resource,
-    responseKind: resource.responseKind ?? NO_KIND,
-    subresources: resource.subresources?.map((sub) => ({ ...sub, responseKind: sub.responseKind ?? NO_KIND })),
-  }));
+  const resources = found?.resources ?? undefined;
+  if (resources !== undefined && !Array.isArray(resources)) throw wrongType('resources', 'list');
+  return resources;
 }
 
 /** Fetches OpenAPI v3, or v2 if the server does not have v3. */
