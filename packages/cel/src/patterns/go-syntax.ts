@@ -28,8 +28,11 @@ const ALIASES = [
   'Unassigned:Cn Uppercase_Letter:Lu cntrl:Cc digit:Nd punct:P',
 ];
 
-/** A quotation, `\p{Greek}` or `\PL`, another escape, the start of a named group, `[:name:]`, the start and the end of a bracketed class. */
-const TOKEN = /\\Q.*?(?:\\E|$)|\\[pP](?:\{[^}]*\}|.)|\\.|\(\?P?<\w+>|\[:\^?\w+:\]|\[\^?\]?|\]/gsu;
+/**
+ * A quotation, `\p{Greek}` or `\PL`, another escape, the start of a named group, `[:name:]`, the start and the end of a bracketed class. An
+ * unclosed brace ends with the pattern, so that each character is read once.
+ */
+const TOKEN = /\\Q.*?(?:\\E|$)|\\[pP](?:\{[^}]*(?:\}|$)|.)|\\.|\(\?P?<\w+>|\[:\^?\w+:\]|\[\^?\]?|\]/gsu;
 
 /** Spellings of a name that Go does not tell apart have the same key. */
 const keyOf = (name: string) => name.replace(/[ _-]/g, '').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
@@ -73,6 +76,7 @@ export function inGoSyntax(message: string, pattern: string): string {
 
 /** An unknown name gets a question mark, so that RE2JS, which knows more names, refuses it. */
 function unicodeClass(token: string): string {
+  if (token[2] === '{' && !token.endsWith('}')) return token;
   const [, start = '', not = '', name = ''] = /^(\\[pP])\{?(\^?)([^}]*)\}?$/s.exec(token) ?? [];
   const known = CLASSES.get(keyOf(name));
   if (known === name) return token;

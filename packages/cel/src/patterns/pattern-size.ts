@@ -18,11 +18,14 @@ class Sizes {
   /** Sizes of the open groups, the innermost last. */
   readonly #groups: number[] = [0];
   #classes = 0;
+  /** Where the last `[:name:]` ends. Beyond it, no end is searched for: each of many searches would go to the end of the pattern. */
+  readonly #lastNameEnd: number;
   /** Size of the part that a following repetition repeats. */
   #last = 0;
 
   constructor(pattern: string) {
     this.#pattern = pattern;
+    this.#lastNameEnd = pattern.lastIndexOf(':]');
   }
 
   whole(): number {
@@ -82,7 +85,7 @@ class Sizes {
         at++;
         if (isUnicodeClass(this.#pattern[at])) this.#classes++;
       }
-      if (this.#pattern.startsWith('[:', at)) at = Math.max(at, this.#pattern.indexOf(':]', at) + 1);
+      if (at <= this.#lastNameEnd && this.#pattern.startsWith('[:', at)) at = this.#pattern.indexOf(':]', at) + 1;
       at++;
     }
     this.#add(1, at + 1 - this.#at);

@@ -19,16 +19,25 @@ const MAX_PATTERN_SIZE = 10_000;
 /** The maximum number of steps of one match: about 60 ms in the worst case. */
 export const MAX_MATCH_STEPS = 2_000_000;
 
+/** The maximum number of cached patterns, and of their characters. */
+const CACHED = { patterns: 1000, characters: 4_000_000 };
+
 /** Compiled patterns by text, bounded because objects supply patterns. */
 class PatternCache {
   readonly #patterns = new Map<string, Pattern>();
+  #characters = 0;
 
   get(text: string): Pattern {
     const known = this.#patterns.get(text);
     if (known !== undefined) return known;
     const made = compile(text);
-    if (this.#patterns.size >= 1_000) this.#patterns.delete(this.#patterns.keys().next().value ?? '');
     this.#patterns.set(text, made);
+    this.#characters += text.length;
+    for (const oldest of this.#patterns.keys()) {
+      if (this.#patterns.size <= CACHED.patterns && this.#characters <= CACHED.characters) break;
+      this.#patterns.delete(oldest);
+      this.#characters -= oldest.length;
+    }
     return made;
   }
 }

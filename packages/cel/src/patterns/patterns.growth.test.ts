@@ -1,0 +1,37 @@
+import { type GrowingInput, MAX_EXCESS, measureGrowth } from '@gantry/base/testing';
+import { expect, it } from 'vitest';
+import { patternOf } from './patterns.ts';
+
+/** Parts of a pattern that do not end. */
+const PARTS: readonly string[] = [
+  '\\p{',
+  '\\P{^',
+  '[[:a',
+  '[[:a:',
+  '[^',
+  '\\Q',
+  '(?P<',
+  '(?P<a',
+  '(',
+  'a{1',
+  'a{1,',
+  '\\x{',
+  '|',
+  '\\',
+];
+
+const INPUTS: readonly GrowingInput[] = PARTS.map((part) => ({
+  name: `a pattern of ${part}`,
+  largest: 1_000_000,
+  prepare: (size: number) => {
+    let calls = 0;
+    // Each call has another pattern, since compiled ones are remembered.
+    return () => patternOf(`${calls++}${part.repeat(size / part.length)}`);
+  },
+}));
+
+it.each(INPUTS)('$name: linear time', async (input) => {
+  const { report, excess } = await measureGrowth(input);
+  process.stdout.write(report);
+  expect(excess).toBeLessThan(MAX_EXCESS);
+});
