@@ -17,6 +17,7 @@ const PAGES: Readonly<Record<string, (i: number) => string>> = {
   'open tags': (i) => (i === 0 ? '<a href="/' : '/'),
   'characters of escapes': (i) => (i === 0 ? '<a href="' : `&amp;${i}`),
   comments: (i) => `<!--${i}-`,
+  scripts: (i) => (i === 0 ? '<script>' : `</scrip${i}`),
   text: (i) => `<p>${i}</p>`,
 };
 

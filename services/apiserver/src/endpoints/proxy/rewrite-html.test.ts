@@ -31,7 +31,22 @@ const CASES: readonly (readonly [string, string, string])[] = [
   ['a comment', '<!-- <a href="/x"> - -- --><a href="/y">', '<!-- <a href="/x"> - -- --><a href="/proxy/y">'],
   ['a declaration', '<!-a><!DOCTYPE html><a href="/x">', '<!-a><!DOCTYPE html><a href="/proxy/x">'],
   ['what is no element', '< a href="/x"><1 href="/x">', '< a href="/x"><1 href="/x">'],
+  ['comments that are empty', '<!--><a href=/x><!---><a href=/y>', '<!--><a href="/proxy/x"><!---><a href="/proxy/y">'],
+  ['other declarations', '<![CDATA[<a href=/x>]]><?a <b href=/x>', '<![CDATA[<a href=/x>]]><?a <b href=/x>'],
+  ['signs before a name', `<a =href="/x" "href='/x' 'href=/x>`, `<a =href="/x" "href='/x' 'href=/x>`],
   ['signs out of place', '<a "=/ href="/x">', '<a "=/ href="/proxy/x">'],
+  [
+    'a script',
+    `<script src=/x>a = '<a href="/y">' < "</scripts>" + '</a</script><a href=/z>`,
+    `<script src="/proxy/x">a = '<a href="/y">' < "</scripts>" + '</a</script><a href="/proxy/z">`,
+  ],
+  ['a style', '<STYLE>a<b src=/x></Style ><img src=/y>', '<STYLE>a<b src=/x></Style ><img src="/proxy/y">'],
+  ['a text field', '<textarea><a href=/x></textarea/><p>', '<textarea><a href=/x></textarea/><p>'],
+  [
+    'plain text',
+    '<a href=/x><plaintext></plaintext><a href=/y>',
+    '<a href="/proxy/x"><plaintext></plaintext><a href=/y>',
+  ],
   ['a page that ends in a link', '<a href="/x', '<a href="/x'],
   ['a page that ends in a comment', '<!-- <a href="/x">', '<!-- <a href="/x">'],
 ];
@@ -42,8 +57,8 @@ describe('a page', () => {
   });
 
   it('is the same however its bytes arrive', () => {
-    const page = CASES.map(([, text]) => text)
-      .filter((text) => text.endsWith('>'))
+    const page = CASES.filter(([about, text]) => text.endsWith('>') && about !== 'plain text')
+      .map(([, text]) => text)
       .join('\n');
     const whole = rewritten(page);
     for (let size = 1; size < 40; size++) expect(rewritten(page, size)).toBe(whole);
@@ -65,6 +80,7 @@ describe('a page', () => {
     ['an open link', '<a href="/'],
     ['openings', '<'],
     ['an open comment', '<!-- -'],
+    ['an open script', '<script></'],
   ])('that is malicious is read in short pieces: %s', (_, text) => {
     const page = Buffer.from(text.repeat(Math.ceil((128 * 1024) / text.length)));
     const pieces = new PageRewriter(PLACE).rewrite(page);

@@ -32,6 +32,20 @@ const LINKS: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 );
 
+/** Elements whose content is text, up to their end tag: what looks like a link in a script is none. As in Kubernetes' tokenizer. */
+const RAW: ReadonlySet<string> = new Set([
+  'iframe',
+  'noembed',
+  'noframes',
+  'noscript',
+  'plaintext',
+  'script',
+  'style',
+  'textarea',
+  'title',
+  'xmp',
+]);
+
 /** Rewrites the links of a page to go through the proxy, while the page arrives. */
 export async function* rewritePage(
   page: AsyncIterable<Buffer>,
@@ -55,13 +69,19 @@ const LETTER = /[A-Za-z]/;
 // HTML's white space. A page is read byte by byte, so other spaces of JavaScript's may be parts of a character.
 const SPACES = /[ \t\n\f\r]*/y;
 const ELEMENT = /[^ \t\n\f\r/>]*/y;
-const KEY = /[^ \t\n\f\r=>"'/]*/y;
+const KEY = /[^ \t\n\f\r=>/]*/y;
+const FIRST_OF_KEY = /=?[^ \t\n\f\r=>/]*/y;
+const END_TAG = /[^ \t\n\f\r/><]*/y;
 const BARE_VALUE = /[^ \t\n\f\r>]*/y;
 
 type State =
   | 'text'
+  | 'raw text'
+  | 'raw text after <'
+  | 'raw text after </'
   | 'after <'
   | 'after <!'
+  | 'declaration'
   | 'comment'
   | 'element'
   | 'before a key'
@@ -76,6 +96,8 @@ export class PageRewriter {
   #state: State = 'text';
   /** Consecutive hyphens of a comment, or of its beginning. */
   #hyphens = 0;
+  /** The element in RAW that has begun; '' outside of one. */
+  #raw = '';
   /** The attributes of the element that are links. */
   #links: readonly string[] = [];
   /** The part of the name of an element or a key that has been read. */
@@ -146,11 +168,31 @@ export class PageRewriter {
         const start = text.indexOf('<', at);
         return start < 0 ? text.length : this.#enter('after <', start + 1);
       }
+      case 'raw text': {
+        const start = text.indexOf('<', at);
+        return start < 0 ? text.length : this.#enter('raw text after <', start + 1);
+      }
+      case 'raw text after <':
+        return char === '/' ? this.#enter('raw text after </', at + 1) : this.#enter('raw text', at);
+      case 'raw text after </': {
+        const end = this.#readName(END_TAG, text, at);
+        if (end === text.length) return end;
+        // Plain text has no end tag.
+        const isEnd = text[end] !== '<' && this.#raw !== 'plaintext' && this.#name.toLowerCase() === this.#raw;
+        if (isEnd) this.#raw = '';
+        return this.#enter(isEnd ? 'text' : 'raw text', end);
+      }
       case 'after <':
-        return char === '!' ? this.#enter('after <!', at + 1) : this.#enter(LETTER.test(char) ? 'element' : 'text', at);
+        if (char === '!') return this.#enter('after <!', at + 1);
+        return this.#enter(LETTER.test(char) ? 'element' : char === '?' ? 'declaration' : 'text', at);
       case 'after <!':
-        if (char !== '-') return this.#enter('text', at);
-        return ++this.#hyphens === 2 ? this.#enter('comment', at + 1) : at + 1;
+        if (char !== '-') return this.#enter('declaration', at);
+        if (++this.#hyphens === 2) this.#state = 'comment';
+        return at + 1;
+      case 'declaration': {
+        const end = text.indexOf('>', at);
+        return end < 0 ? text.length : this.#enter('text', end + 1);
+      }
       case 'comment': {
         if (char === '>' && this.#hyphens >= 2) return this.#enter('text', at + 1);
         this.#hyphens = char === '-' ? this.#hyphens + 1 : 0;
@@ -161,18 +203,20 @@ export class PageRewriter {
       case 'element': {
         const end = this.#readName(ELEMENT, text, at);
         if (end === text.length) return end;
-        this.#links = LINKS.get(this.#name.toLowerCase()) ?? [];
+        const element = this.#name.toLowerCase();
+        this.#links = LINKS.get(element) ?? [];
+        this.#raw = RAW.has(element) ? element : '';
         return this.#enter('before a key', end);
       }
       case 'before a key': {
         const start = endOf(SPACES, text, at);
         if (start === text.length) return start;
-        if (text[start] === '>') return this.#enter('text', start + 1);
-        // A character that is out of place is skipped.
-        return endOf(KEY, text, start) === start ? start + 1 : this.#enter('key', start);
+        if (text[start] === '>') return this.#enter(this.#raw === '' ? 'text' : 'raw text', start + 1);
+        // A slash is skipped.
+        return endOf(FIRST_OF_KEY, text, start) === start ? start + 1 : this.#enter('key', start);
       }
       case 'key': {
-        const end = this.#readName(KEY, text, at);
+        const end = this.#readName(this.#name === '' ? FIRST_OF_KEY : KEY, text, at);
         return end === text.length ? end : this.#enter('after a key', end);
       }
       case 'after a key': {
@@ -195,7 +239,7 @@ export class PageRewriter {
   #enter(state: State, at: number): number {
     this.#state = state;
     this.#hyphens = 0;
-    if (state === 'element' || state === 'key') this.#name = '';
+    if (state === 'element' || state === 'key' || state === 'raw text after </') this.#name = '';
     return at;
   }
 
