@@ -3,7 +3,7 @@ import { defineConfig } from 'tsdown';
 /** Libraries of the API server that the test kit needs. They are bundled, so that users do not install them for the package itself. */
 const BUNDLED = /^(re2js|@bufbuild\/protobuf)(\/|$)/;
 /** What users install: the dependencies of package.json. */
-const INSTALLED = /^(@kubernetes\/client-node|pino|prom-client|zod)$/;
+const INSTALLED = /^(@kubernetes\/client-node|@peculiar\/x509|pino|prom-client|reflect-metadata|zod)$/;
 const OURS = /^(@gantry\/|node:|[./\0]|src\/)/;
 
 // What users install: the workspaces that the package is made of are bundled into it, with their types.

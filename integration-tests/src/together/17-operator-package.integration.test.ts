@@ -66,7 +66,14 @@ test('the package has the types of what it exports, and no workspace of ours', a
   const { dependencies } = JSON.parse(
     await readFile(join(project, 'node_modules/@gantry/operator/package.json'), 'utf8'),
   ) as { readonly dependencies: object };
-  expect(Object.keys(dependencies).sort()).toEqual(['@kubernetes/client-node', 'pino', 'prom-client', 'zod']);
+  expect(Object.keys(dependencies).sort()).toEqual([
+    '@kubernetes/client-node',
+    '@peculiar/x509',
+    'pino',
+    'prom-client',
+    'reflect-metadata',
+    'zod',
+  ]);
 });
 
 test('the types of a definition are right', async () => {

@@ -43,6 +43,6 @@ export interface Cache {
   withUid(uid: string): KubeObject | undefined;
   /** Whether the cache holds this object of a watched resource, if it exists: false outside the namespace and the selectors of the watch. */
   selects(resource: ResourceRef, object: KubeObject): boolean;
-  /** The resourceVersion that this resource has reached; undefined when it is not watched. */
-  reached(resource: ResourceRef): number | undefined;
+  /** The resourceVersion that this resource has reached, in a namespace or everywhere; undefined when it is not watched. */
+  reached(resource: ResourceRef, namespace?: string): number | undefined;
 }

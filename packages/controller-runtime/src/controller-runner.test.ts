@@ -83,6 +83,26 @@ it('changes of one turn of the event loop cost one reconcile, which sees the las
   expect(values).toEqual(['3']);
 });
 
+it('keeps a worker for the other shares when one has many slow keys', async () => {
+  const served: string[] = [];
+  const share = ({ name }: { readonly name: string }) => name.slice(0, 1);
+  const { clock, client } = lead({
+    workers: 3,
+    share,
+    reconcile: async ({ name }, _context, signal) => {
+      served.push(name);
+      if (name.startsWith('s')) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return {};
+    },
+  });
+  await clock.advance(100);
+  for (const name of ['s1', 's2', 's3', 's4', 'q1', 'q2']) {
+    await client.put(CONFIG_MAPS, { ...configMap, metadata: { ...KEY, name } });
+  }
+  await clock.advance(100);
+  expect(served.sort()).toEqual(['q1', 'q2', 's1', 's2']);
+});
+
 it.each([
   ['soon', 2],
   ['always', 1],

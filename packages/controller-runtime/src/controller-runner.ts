@@ -59,8 +59,16 @@ export class ControllerRunner {
   constructor(spec: ControllerSpec, options: ControllerRunnerOptions) {
     this.spec = spec;
     this.#options = options;
-    const { clock, random, meter } = options;
-    this.#queue = new WorkQueue({ clock, random, meter });
+    const { clock, random, meter, informers } = options;
+    const { workers = DEFAULT_WORKERS, share } = spec;
+    this.#queue = new WorkQueue({
+      clock,
+      random,
+      meter,
+      // The last worker is for the others: slow reconciles of one share must not hold all. One of two would be too much to give away.
+      mostOfShare: workers > 2 ? workers - 1 : workers,
+      ...(share === undefined ? {} : { share: (key) => share(key, informers.cache) }),
+    });
     this.#watches = Map.groupBy(spec.watches, ({ resource }) => resourceId(resource));
   }
 
@@ -132,6 +140,7 @@ export class ControllerRunner {
       const { activities } = this.#options;
       const activity = activities?.begin('reconcile', () => `${this.spec.name} ${formatReconcileKey(key)}`);
       await this.#reconcile(key, writes, running, act);
+      this.#queue.release(key);
       if (activity !== undefined) activities?.end(activity);
       if (writes.areSeenBy(this.#options.informers.cache)) this.#queue.done(key);
       else void this.#doneWhenSeen(key, writes, stop);

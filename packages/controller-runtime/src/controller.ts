@@ -84,6 +84,12 @@ export interface ControllerSpec {
   /** The number of keys that are reconciled in parallel; 5 when absent. */
   readonly workers?: number;
   /**
+   * To whose share a key counts, such as the tenant to whom the object belongs; its namespace when absent. Shares take turns, and of three or
+   * more workers, one share has at most all but one, so that neither many nor slow objects of one delay those of the others. Pure; called
+   * when the key is queued.
+   */
+  readonly share?: (key: ReconcileKey, cache: Cache) => string;
+  /**
    * A key is reconciled again only when the cache shows the writes of its last reconcile. `soon` waits up to 5 minutes for that, `always`
    * until the term ends. Use `always` for a controller that must never act twice on the same state. `soon` when absent.
    */

@@ -129,7 +129,8 @@ export class ExpectedWrites {
 }
 
 function isSeen(expectation: Expectation, cache: Cache): boolean {
-  const reached = cache.reached(expectation.resource);
+  const { namespace = '' } = expectation.kind === 'version' ? expectation.object.metadata : expectation.key;
+  const reached = cache.reached(expectation.resource, namespace);
   if (reached === undefined) return true;
   if (expectation.kind === 'version') {
     // A watch with selectors reports nothing of other objects, and its version would be reached only by a bookmark.

@@ -7,7 +7,13 @@ import { Reflector, type ReflectorOptions } from './reflector.ts';
 import type { ObjectChange } from './resource-index.ts';
 import { groupResource } from './served-resource.ts';
 
-type Selection = Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
+type Selection = Pick<ReflectorOptions, 'labelSelector' | 'fieldSelector' | 'metadataOnly'> & {
+  /** Each has a watch of its own; '' is all namespaces. */
+  readonly namespaces: readonly string[];
+};
+
+/** All objects of a resource in full. */
+export const EVERYTHING: Selection = { namespaces: [''] };
 
 export interface FollowedResourceOptions<R extends Resource> {
   readonly resource: R;
@@ -37,42 +43,47 @@ export class FollowedResource<R extends Resource = Resource> {
   readonly selection: Selection;
   readonly #labels: Selector | undefined;
   readonly #options: FollowedResourceOptions<R>;
-  readonly #reflector: Reflector;
+  readonly #sources: readonly Source[];
   readonly #stop = new AbortController();
-  #state: 'unknown' | 'failing' | 'synced';
-  #failingSinceMs: number | undefined;
 
   constructor(options: FollowedResourceOptions<R>) {
-    const { resource, client, selection = {}, clock, random, before, byUid } = options;
+    const { resource, client, selection = EVERYTHING, clock, random, before, byUid } = options;
     this.#options = options;
     this.resource = resource;
     this.selection = selection;
     this.#labels = selection.labelSelector === undefined ? undefined : parseLabelSelector(selection.labelSelector);
-    this.informer = before?.informer ?? new Informer(byUid);
-    this.#state = before?.state ?? 'unknown';
-    this.#reflector = new Reflector({ client, resource, clock, random, ...selection });
+    const { namespaces, ...selectors } = selection;
+    this.informer = before?.informer ?? new Informer(byUid, namespaces);
+    this.#sources = namespaces.map((namespace) => ({
+      namespace,
+      reflector: new Reflector({ client, resource, clock, random, namespace, ...selectors }),
+      state: before?.state ?? 'unknown',
+      failingSinceMs: undefined,
+    }));
   }
 
   /** `unknown` until the first attempt to list has ended; `failing` until one has succeeded. */
-  get state(): 'unknown' | 'failing' | 'synced' {
-    return this.#state;
+  get state(): SourceState {
+    const states = new Set(this.#sources.map(({ state }) => state));
+    return states.has('failing') ? 'failing' : states.has('unknown') ? 'unknown' : 'synced';
   }
 
-  /** Monotonic time of the first failure after the last success; undefined while lists and watches succeed. */
+  /** Monotonic time of the first failure after the last success; undefined while lists and watches of a namespace succeed. */
   get failingSinceMs(): number | undefined {
-    return this.#failingSinceMs;
+    const latestMs = Math.max(...this.#sources.map(({ failingSinceMs }) => failingSinceMs ?? Infinity));
+    return Number.isFinite(latestMs) ? latestMs : undefined;
   }
 
-  /** Whether an object is in the namespace and matches the label selector of the watch. The field selector is not considered. */
+  /** Whether an object is in the namespaces and matches the label selector of the watch. The field selector is not considered. */
   selects({ metadata }: KubeObject): boolean {
-    const { namespace = '' } = this.selection;
-    if (namespace !== '' && metadata.namespace !== namespace) return false;
+    const { namespaces } = this.selection;
+    if (!namespaces.includes('') && !namespaces.includes(metadata.namespace ?? '')) return false;
     return this.#labels === undefined || this.#labels.matches(metadata.labels);
   }
 
   /** Lists again now, without waiting for the watch. */
   relist(): void {
-    this.#reflector.relist();
+    for (const { reflector } of this.#sources) reflector.relist();
   }
 
   /** Ends `run`. */
@@ -83,24 +94,38 @@ export class FollowedResource<R extends Resource = Resource> {
   /** Keeps the objects up to date until the signal is aborted, and calls `onProgress` after each step. */
   async run(onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<void> {
     using either = anySignal(signal, this.#stop.signal);
+    await Promise.all(this.#sources.map((source) => this.#run(source, onProgress, either)));
+  }
+
+  async #run(source: Source, onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<void> {
     const failures = new FailureLog(this.resource, this.#options.log);
-    for await (const event of this.#reflector.events(either)) {
-      if (either.aborted) return;
+    for await (const event of source.reflector.events(signal)) {
+      if (signal.aborted) return;
       if (event.kind === 'failed') {
         failures.failed(event.phase, errorMessage(event.error));
-        if (this.#state === 'unknown') this.#state = 'failing';
-        this.#failingSinceMs ??= this.#options.clock.monotonicMs();
+        if (source.state === 'unknown') source.state = 'failing';
+        source.failingSinceMs ??= this.#options.clock.monotonicMs();
         onProgress({ changes: [], sync: 'failed' });
         continue;
       }
       failures.succeeded();
-      this.#failingSinceMs = undefined;
-      const changes = this.informer.take(event);
-      const sync = this.#state === 'synced' ? 'later' : 'first';
-      this.#state = 'synced';
-      onProgress({ changes, sync });
+      source.failingSinceMs = undefined;
+      const before = this.state;
+      const changes = this.informer.take(event, source.namespace);
+      source.state = 'synced';
+      onProgress({ changes, sync: before !== 'synced' && this.state === 'synced' ? 'first' : 'later' });
     }
   }
+}
+
+type SourceState = 'unknown' | 'failing' | 'synced';
+
+/** The watch of one namespace, or of all. */
+interface Source {
+  readonly namespace: string;
+  readonly reflector: Reflector;
+  state: SourceState;
+  failingSinceMs: number | undefined;
 }
 
 /** Logs consecutive failures once per reason. */

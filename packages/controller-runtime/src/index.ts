@@ -23,7 +23,7 @@ export { createEventSeriesRecorder } from './event-series.ts';
 export { createEventRecorder } from './event-writer.ts';
 export { executeActions } from './execute-actions.ts';
 export { IndexedObjects } from './indexed-objects.ts';
-export { type InformedResource, type InformerEvent, Informers } from './informers.ts';
+export { type InformedResource, type InformerEvent, Informers, namespacesOf } from './informers.ts';
 export { createFenceHolder, Leader, type LeaderOptions } from './leader.ts';
 export { LoopLog, type LoopState } from './loop-log.ts';
 export { reportedProcess, reportService } from './process-report.ts';

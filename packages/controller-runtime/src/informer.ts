@@ -3,23 +3,35 @@ import type { ReflectorEvent } from './reflector.ts';
 import { type ObjectChange, ResourceIndex } from './resource-index.ts';
 import { parseVersion } from './revision.ts';
 
-/** The cached objects of one resource, fed by the events of a reflector. */
+/** The cached objects of one resource, fed by the events of its reflectors: one for all namespaces (''), or one for each namespace. */
 export class Informer {
   readonly index: ResourceIndex;
-  /** The resourceVersion that the index has reached; 0 before the first list. */
-  reached = 0;
+  readonly #reached: Map<string, number>;
 
   /** `byUid` is shared by all informers. */
-  constructor(byUid?: Map<string, KubeObject>) {
+  constructor(byUid?: Map<string, KubeObject>, namespaces: readonly string[] = ['']) {
     this.index = new ResourceIndex(byUid);
+    this.#reached = new Map(namespaces.map((namespace) => [namespace, 0]));
   }
 
-  /** Applies an event to the index; returns what changed. */
-  take(event: Exclude<ReflectorEvent, { kind: 'failed' }>): readonly ObjectChange[] {
+  /** The resourceVersion that the index has reached in all namespaces; 0 before the first list of each. */
+  get reached(): number {
+    return Math.min(...this.#reached.values());
+  }
+
+  /** The resourceVersion that the index has reached in a namespace. */
+  reachedIn(namespace: string): number {
+    return this.#reached.get(namespace) ?? this.reached;
+  }
+
+  /** Applies an event of the reflector of a namespace to the index; returns what changed. */
+  take(event: Exclude<ReflectorEvent, { kind: 'failed' }>, namespace = ''): readonly ObjectChange[] {
     switch (event.kind) {
       case 'resync': {
-        const changes = this.index.replace(event.objects);
-        this.reached = parseVersion(event.resourceVersion);
+        const others =
+          namespace === '' ? [] : this.index.list('').filter((one) => one.metadata.namespace !== namespace);
+        const changes = this.index.replace(others.length === 0 ? event.objects : [...others, ...event.objects]);
+        this.#reached.set(namespace, parseVersion(event.resourceVersion));
         return changes;
       }
       case 'changes': {
@@ -28,7 +40,7 @@ export class Informer {
           const change = kind === 'put' ? this.index.put(object) : this.index.remove(object);
           if (change !== undefined) changes.push(change);
         }
-        this.reached = Math.max(this.reached, parseVersion(event.resourceVersion));
+        this.#reached.set(namespace, Math.max(this.reachedIn(namespace), parseVersion(event.resourceVersion)));
         return changes;
       }
     }

@@ -2,6 +2,7 @@ import { CONFIG_MAPS, type ConfigMap, type Pod, PODS, SECRETS, StatusError } fro
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Informer } from './informer.ts';
 import { type InformerEvent, Informers } from './informers.ts';
 import { resourceId } from './revision.ts';
 import { silentLog } from './testing/silent-log.ts';
@@ -197,12 +198,61 @@ describe('informers', () => {
     await clock.advance(0);
     const [cached, ...others] = informers.cache.list(CONFIG_MAPS);
     expect(others).toEqual([]);
-    expect([cached?.metadata.name, cached?.data, cached?.metadata.annotations]).toEqual(['red', undefined, undefined]);
+    expect([cached?.metadata.name, cached?.data, cached?.metadata.annotations]).toEqual(['red', undefined, { a: 'b' }]);
     expect([red, blue, far].map((object) => informers.cache.selects(CONFIG_MAPS, object))).toEqual([
       true,
       false,
       false,
     ]);
+  });
+
+  it('cache a resource of several namespaces, each by a watch of its own', async () => {
+    const narrow = { ...CONFIG_MAPS, namespace: ['a', 'b'] };
+    informers = new Informers({ client, resources: [narrow], clock, random: () => 0.5, log: silentLog });
+    const found: string[] = [];
+    informers.subscribe((event) => {
+      if (event.kind === 'changed')
+        for (const { object, old } of event.changes) found.push(`${old?.metadata.name} ${object?.metadata.name}`);
+    });
+    const [one, far] = [
+      await client.put(CONFIG_MAPS, configMap('one')),
+      await client.put(CONFIG_MAPS, configMap('x', {}, 'c')),
+    ];
+    await client.put(CONFIG_MAPS, configMap('two', {}, 'b'));
+    client.failNext(
+      ({ verb, resource }) => verb === 'list' && resource.resource === 'configmaps',
+      StatusError.unavailable('away'),
+    );
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    expect(informers.missing()).toEqual(['configmaps']);
+    await clock.advance(1000);
+    expect(informers.synced()).toBe(true);
+    expect(names().sort()).toEqual(['one', 'two']);
+    expect([one, far].map((object) => informers.cache.selects(CONFIG_MAPS, object))).toEqual([true, false]);
+    const three = await client.put(CONFIG_MAPS, configMap('three', {}, 'b'));
+    await clock.advance(0);
+    expect(informers.cache.reached(CONFIG_MAPS, 'b')).toBe(Number(three.metadata.resourceVersion));
+    client.breakWatches();
+    client.compact();
+    await remove('one');
+    await clock.advance(10_000);
+    expect(names().sort()).toEqual(['three', 'two']);
+    expect(found.sort()).toEqual(['one undefined', 'undefined one', 'undefined three', 'undefined two']);
+    const caught = informers.catchUp(stop.signal);
+    await clock.advance(1000);
+    await caught;
+  });
+
+  it('say how far each namespace is, so that one in which nothing happens delays no other', () => {
+    const informer = new Informer(undefined, ['a', 'b']);
+    informer.take({ kind: 'resync', objects: [configMap('one')], resourceVersion: '5' }, 'a');
+    expect([informer.reachedIn('a'), informer.reached]).toEqual([5, 0]);
+    informer.take({ kind: 'resync', objects: [configMap('two', {}, 'b')], resourceVersion: '6' }, 'b');
+    informer.take({ kind: 'changes', changes: [], resourceVersion: '9' }, 'b');
+    expect([informer.reachedIn('a'), informer.reachedIn('b'), informer.reached]).toEqual([5, 9, 5]);
+    expect(informer.take({ kind: 'resync', objects: [], resourceVersion: '10' }, 'a')).toHaveLength(1);
+    expect(informer.index.list('').map(({ metadata }) => metadata.name)).toEqual(['two']);
   });
 
   it('find pods by node and dependents by owner', async () => {

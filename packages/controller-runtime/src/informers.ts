@@ -2,7 +2,7 @@ import { type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
 import type { KubeObject, ObjectKey, Resource, ResourceRef } from '@gantry/objects';
 import type { Cache } from './cache.ts';
-import { FollowedResource, type Progress } from './followed-resource.ts';
+import { EVERYTHING, FollowedResource, type Progress } from './followed-resource.ts';
 import type { Informer } from './informer.ts';
 import type { Log } from './log.ts';
 import { metadataReader } from './metadata-reader.ts';
@@ -23,10 +23,11 @@ export type InformerEvent =
 
 /** Narrows what is cached of a resource. */
 export interface InformedResource extends Resource {
-  readonly namespace?: string;
+  /** One or several namespaces; all when absent. Each has a watch of its own. */
+  readonly namespace?: string | readonly string[];
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Caches only the metadata of each object, without managed fields and annotations. */
+  /** Caches only the metadata of each object, without managed fields. */
   readonly metadataOnly?: boolean;
 }
 
@@ -42,6 +43,12 @@ interface Subscription {
   readonly listener: (event: InformerEvent) => void;
   /** Ids of the built-in resources whose changes are reported to it; all when undefined. */
   readonly resources: ReadonlySet<string> | undefined;
+}
+
+/** The namespaces of which a resource is cached; `['']` for all. */
+export function namespacesOf({ namespace = '' }: Pick<InformedResource, 'namespace'>): readonly string[] {
+  const all = typeof namespace === 'string' ? [namespace] : [...new Set(namespace)];
+  return all.length === 0 || all.includes('') ? [''] : all;
 }
 
 /** Milliseconds in which a watch should report an existing revision; after that, the resource is listed again. */
@@ -76,9 +83,9 @@ export class Informers {
     for (const resource of options.resources) {
       const id = resourceId(resource);
       if (this.#builtIn.has(id)) continue;
-      const { namespace, labelSelector, fieldSelector, metadataOnly } = resource;
-      const selection = { namespace, labelSelector, fieldSelector, metadataOnly };
-      const client = metadataOnly === true ? metadataReader(options.client, resource) : options.client;
+      const { labelSelector, fieldSelector, metadataOnly } = resource;
+      const selection = { namespaces: namespacesOf(resource), labelSelector, fieldSelector, metadataOnly };
+      const client = metadataOnly === true ? metadataReader(options.client, resource, 'kept') : options.client;
       this.#builtIn.set(id, new FollowedResource({ ...options, client, resource, selection, byUid: this.#byUid }));
     }
     this.cache = this.#createCache();
@@ -228,9 +235,14 @@ export class Informers {
   async #catchUp(followed: FollowedResource, signal: AbortSignal): Promise<void> {
     const { resource, informer, selection } = followed;
     this.#behind.add(resource.resource);
-    const { resourceVersion } = await this.#options.client.list(resource, { ...selection, limit: 1 }, signal);
-    const newest = parseVersion(resourceVersion);
-    const isReached = () => informer.reached >= newest;
+    const { namespaces, ...selectors } = selection;
+    const newest = new Map<string, number>();
+    for (const namespace of namespaces) {
+      const options = { ...selectors, namespace, limit: 1 };
+      const { resourceVersion } = await this.#options.client.list(resource, options, signal);
+      newest.set(namespace, parseVersion(resourceVersion));
+    }
+    const isReached = () => [...newest].every(([namespace, version]) => informer.reachedIn(namespace) >= version);
     const cancel = isReached() ? () => undefined : this.#options.clock.setTimer(CATCH_UP_MS, () => followed.relist());
     try {
       await this.when(isReached, signal);
@@ -276,9 +288,9 @@ export class Informers {
       dependentsOf: (ownerUid) => this.#informers().flatMap((informer) => informer.index.dependentsOf(ownerUid)),
       withUid: (uid) => this.#byUid.get(uid),
       selects: (resource, object) => find(resource)?.selects(object) === true,
-      reached: (resource) => {
+      reached: (resource, namespace) => {
         const builtIn = this.#builtIn.get(resourceId(resource));
-        if (builtIn !== undefined) return builtIn.informer.reached;
+        if (builtIn !== undefined) return builtIn.informer.reachedIn(namespace ?? '');
         return this.isSynced(resource) ? find(resource)?.informer.reached : undefined;
       },
     };
@@ -293,8 +305,8 @@ export class Informers {
       ...this.#options,
       resource,
       byUid: this.#byUid,
-      client: metadataReader(this.#options.client, resource),
-      selection: { metadataOnly: true },
+      client: metadataReader(this.#options.client, resource, 'dropped'),
+      selection: { ...EVERYTHING, metadataOnly: true },
       ...(before === undefined ? {} : { before }),
     });
     this.#served.set(id, followed);

@@ -3,11 +3,15 @@ import type { ListOptions, ObjectReader, WatchOptions } from '@gantry/client';
 import { groupResource } from './served-resource.ts';
 
 /**
- * Reads a resource in the form that caches keep: the metadata of each object without annotations, with the kind of the resource. Fails when
- * a server sends an object without valid metadata: users of a cache rely on it.
+ * Reads the metadata of each object of a resource, without managed fields, with the kind of the resource. Annotations can be as large as the
+ * object: the one of `kubectl apply` contains it. Fails when a server sends an object without valid metadata: users of a cache rely on it.
  */
-export function metadataReader(client: ObjectReader, resource: Resource): Pick<ObjectReader, 'list' | 'watch'> {
-  const bare = <T extends KubeObject>(object: T) => bareObject(object, resource) as T;
+export function metadataReader(
+  client: ObjectReader,
+  resource: Resource,
+  annotations: 'kept' | 'dropped',
+): Pick<ObjectReader, 'list' | 'watch'> {
+  const bare = <T extends KubeObject>(object: T) => bareObject(object, resource, annotations) as T;
   return {
     list: async <T extends KubeObject>(of: Resource<T>, options: ListOptions, signal: AbortSignal) => {
       const list = await client.list(of, options, signal);
@@ -21,11 +25,12 @@ export function metadataReader(client: ObjectReader, resource: Resource): Pick<O
   };
 }
 
-function bareObject(object: unknown, resource: Resource): KubeObject {
+function bareObject(object: unknown, resource: Resource, annotated: 'kept' | 'dropped'): KubeObject {
   if (!hasMetadata(object)) {
     throw StatusError.internal(`what the server sends of ${groupResource(resource)} is no object`);
   }
-  const { managedFields: _managed, annotations: _annotations, ...metadata } = object.metadata;
+  const { managedFields: _managed, annotations, ...rest } = object.metadata;
+  const metadata = annotated === 'kept' && annotations !== undefined ? { ...rest, annotations } : rest;
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
 }
 

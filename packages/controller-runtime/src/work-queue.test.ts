@@ -94,6 +94,40 @@ describe('a work queue', () => {
     expect(order).toEqual(['busy1', 'quiet1', 'busy2', 'busy3']);
   });
 
+  it('lets shares take turns that are not namespaces', async () => {
+    queue = new WorkQueue({ clock, random: () => 0.5, share: ({ name }) => name.slice(0, 1) });
+    for (const name of ['a1', 'a2', 'a3', 'b1']) queue.add(key(name, ''));
+    const order: string[] = [];
+    for (let i = 0; i < 4; i++) order.push((await queue.take(signal)).name);
+    expect(order).toEqual(['a1', 'b1', 'a2', 'a3']);
+  });
+
+  it('keeps a caller free of a share that holds the others, until it releases or ends one', async () => {
+    queue = new WorkQueue({ clock, random: () => 0.5, mostOfShare: 2 });
+    for (const name of ['1', '2', '3', '4', '5']) queue.add(key(name, 'busy'));
+    await queue.take(signal);
+    await queue.take(signal);
+    const taken: string[] = [];
+    const take = () => void queue.take(signal).then(({ namespace, name }) => taken.push(`${namespace}${name}`));
+    take();
+    await turn();
+    expect(taken).toEqual([]);
+    queue.add(key('1', 'quiet'));
+    await turn();
+    expect(taken).toEqual(['quiet1']);
+    take();
+    take();
+    await turn();
+    expect(taken).toEqual(['quiet1']);
+    queue.release(key('1', 'busy'));
+    queue.done(key('1', 'busy'));
+    await turn();
+    expect(taken).toEqual(['quiet1', 'busy3']);
+    queue.done(key('2', 'busy'));
+    await turn();
+    expect(taken).toEqual(['quiet1', 'busy3', 'busy4']);
+  });
+
   it('counts the soonest of several delays', async () => {
     queue.addAfter(key('x'), 500);
     queue.addAfter(key('x'), 100);

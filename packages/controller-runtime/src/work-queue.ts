@@ -9,6 +9,10 @@ export interface WorkQueueOptions {
   readonly backoff?: BackoffOptions;
   /** Measures the queue; nothing is measured when absent. */
   readonly meter?: QueueMeter;
+  /** To whose share a key counts; its namespace when absent. */
+  readonly share?: (key: ReconcileKey) => string;
+  /** The most keys of one share that callers hold at a time; no limit when absent. */
+  readonly mostOfShare?: number;
 }
 
 interface Entry {
@@ -17,6 +21,8 @@ interface Entry {
   state: 'waiting' | 'clean' | 'dirty';
   /** When the key was last added (monotonic): for a key in work, the time at which it was added again. */
   addedMs: number;
+  /** While a caller holds the key: the share that it counts to. */
+  heldOf: string | undefined;
 }
 
 /** A caller that waits for a key. */
@@ -31,14 +37,16 @@ const DEFAULT_BACKOFF: BackoffOptions = { initialMs: 20, maxMs: 30_000 };
 /**
  * Keys that wait for a reconcile. The queue holds each key once, however often it is added. A key is never given to two callers at a time:
  * if it is added while in work, it is queued again when that work is done. A key is given out after the turn of the event loop in which it
- * was added, even to a caller that waits, so that changes in one turn cause one reconcile. Namespaces are served in turn, so that a busy
- * namespace does not delay the others.
+ * was added, even to a caller that waits, so that changes in one turn cause one reconcile. Shares are served in turn, and one share cannot
+ * hold all callers, so that neither many keys nor slow ones of one share delay those of the others.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Keys that can be taken, by namespace. */
+  /** Keys that can be taken, by share. */
   readonly #lanes = new Map<string, Entry[]>();
+  /** How many keys of a share callers hold. */
+  readonly #held = new Map<string, number>();
   readonly #delayed = new Map<string, { dueMs: number; cancel: CancelTimer }>();
   readonly #failures = new Map<string, number>();
   readonly #signals = new WeakSet<AbortSignal>();
@@ -63,7 +71,7 @@ export class WorkQueue {
     const { clock, meter } = this.#options;
     const addedMs = clock.monotonicMs();
     meter?.added();
-    if (entry === undefined) this.#enqueue(id, { key, state: 'waiting', addedMs });
+    if (entry === undefined) this.#enqueue(id, { key, state: 'waiting', addedMs, heldOf: undefined });
     else {
       entry.state = 'dirty';
       entry.addedMs = addedMs;
@@ -106,13 +114,17 @@ export class WorkQueue {
     this.#failures.delete(formatReconcileKey(key));
   }
 
-  /** The next key; the caller must call `done` with it. Rejects with the signal's reason. */
+  /** The next key; the caller must call `done` with it, and may call `release` before. Rejects with the signal's reason. */
   async take(signal: AbortSignal): Promise<ReconcileKey> {
     signal.throwIfAborted();
-    const entry = this.#dequeue();
-    if (entry === undefined) return (await this.#wait(signal)).key;
-    this.#begin(entry);
+    const entry = this.#dequeue() ?? (await this.#wait(signal));
     return entry.key;
+  }
+
+  /** The caller takes other keys from now on, although the work on this one has not ended. */
+  release(key: ReconcileKey): void {
+    const entry = this.#entries.get(formatReconcileKey(key));
+    if (entry !== undefined) this.#release(entry);
   }
 
   /** Whether the key was added again while in work. */
@@ -126,9 +138,11 @@ export class WorkQueue {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.state === 'waiting') return;
     this.#entries.delete(id);
+    this.#release(entry);
     const { clock, meter } = this.#options;
     meter?.done(id, clock.monotonicMs());
-    if (entry.state === 'dirty') this.#enqueue(id, { key, state: 'waiting', addedMs: entry.addedMs });
+    const { state, addedMs } = entry;
+    if (state === 'dirty') this.#enqueue(id, { key, state: 'waiting', addedMs, heldOf: undefined });
   }
 
   /** Removes all waiting and delayed keys and all back-off. */
@@ -154,34 +168,60 @@ export class WorkQueue {
 
   /** Makes the keys of this turn available, first to callers that wait. */
   #endTurn(): void {
+    const { share = ({ namespace }) => namespace } = this.#options;
     for (const entry of this.#added) {
-      const lane = this.#lanes.get(entry.key.namespace);
-      if (lane === undefined) this.#lanes.set(entry.key.namespace, [entry]);
+      const of = share(entry.key);
+      const lane = this.#lanes.get(of);
+      if (lane === undefined) this.#lanes.set(of, [entry]);
       else lane.push(entry);
     }
     this.#added = [];
-    for (const taker of this.#takers.splice(0, this.#length)) {
+    this.#serve();
+  }
+
+  /** Gives keys to callers that wait. */
+  #serve(): void {
+    while (this.#takers.length > 0) {
       const entry = this.#dequeue();
-      if (entry !== undefined) taker.give(entry);
+      if (entry === undefined) return;
+      this.#takers.shift()?.give(entry);
     }
   }
 
+  /** Takes the next key that may be given out, and marks it as in work at once, before it can be added again. */
   #dequeue(): Entry | undefined {
-    const next = this.#lanes.entries().next().value;
-    if (next === undefined) return undefined;
-    const [namespace, lane] = next;
-    const entry = lane.shift();
-    // Maps keep insertion order: a namespace that is set again moves behind the others.
-    this.#lanes.delete(namespace);
-    if (lane.length > 0) this.#lanes.set(namespace, lane);
-    if (entry !== undefined) this.#resize(-1);
-    return entry;
+    const { mostOfShare = Infinity } = this.#options;
+    for (const [share, lane] of this.#lanes) {
+      const held = this.#held.get(share) ?? 0;
+      if (held >= mostOfShare) continue;
+      const entry = lane.shift();
+      // Maps keep insertion order: a share that is set again moves behind the others.
+      this.#lanes.delete(share);
+      if (lane.length > 0) this.#lanes.set(share, lane);
+      if (entry === undefined) continue;
+      this.#held.set(share, held + 1);
+      this.#begin(entry, share);
+      return entry;
+    }
+    return undefined;
   }
 
-  #begin(entry: Entry): void {
+  #begin(entry: Entry, share: string): void {
     const { clock, meter } = this.#options;
     entry.state = 'clean';
+    entry.heldOf = share;
+    this.#resize(-1);
     meter?.taken(formatReconcileKey(entry.key), entry.addedMs, clock.monotonicMs());
+  }
+
+  #release(entry: Entry): void {
+    const { heldOf: share } = entry;
+    if (share === undefined) return;
+    entry.heldOf = undefined;
+    const held = (this.#held.get(share) ?? 1) - 1;
+    if (held === 0) this.#held.delete(share);
+    else this.#held.set(share, held);
+    this.#serve();
   }
 
   #resize(by: number): void {
@@ -192,12 +232,7 @@ export class WorkQueue {
   #wait(signal: AbortSignal): Promise<Entry> {
     this.#rejectAtAbort(signal);
     return new Promise((resolve, reject) => {
-      const give = (entry: Entry) => {
-        // Marked as in work at once, before it can be added again.
-        this.#begin(entry);
-        resolve(entry);
-      };
-      this.#takers.push({ give, reject, signal });
+      this.#takers.push({ give: resolve, reject, signal });
     });
   }
 

@@ -7,7 +7,9 @@ import {
   type ReconcileKey,
   type Result,
 } from '@gantry/controller-runtime';
+import { OptionsError } from './options-error.ts';
 import type { Right } from './rights.ts';
+import { traced, type Tracer } from './tracer.ts';
 
 /** What a reconcile may use. Reads come from the shared cache, which may be behind; writes go to the API server. */
 export interface ReconcileContext extends Omit<ControllerContext, 'served'> {
@@ -44,7 +46,7 @@ export interface RateLimit {
  * ```
  */
 export interface Controller
-  extends Pick<ControllerSpec, 'name' | 'watches' | 'workers' | 'awaitOwnWrites' | 'begin' | 'end'> {
+  extends Pick<ControllerSpec, 'name' | 'watches' | 'workers' | 'share' | 'awaitOwnWrites' | 'begin' | 'end'> {
   /** The source of its Events; the name of the operator when absent. */
   readonly eventSource?: string;
   /** No limit when absent. The back-off of failing keys applies in addition. */
@@ -62,19 +64,15 @@ export interface ControllerParts {
   readonly operator: string;
   readonly clock: Clock;
   readonly log: Log & { child(fields: Record<string, unknown>): Log };
+  readonly tracer: Tracer | undefined;
   /** Called when a reconcile starts (1) and ends (-1). */
   readonly onActive: (controller: string, change: 1 | -1) => void;
-}
-
-/** Thrown for options that cannot be used; the message begins with the field. */
-export class OptionsError extends Error {
-  override readonly name = 'OptionsError';
 }
 
 /** The controller in the form of the runtime. Throws OptionsError. */
 export function controllerSpec(
   controller: Controller,
-  { operator, clock, log, onActive }: ControllerParts,
+  { operator, clock, log, tracer, onActive }: ControllerParts,
 ): ControllerSpec {
   const { name, rateLimit, workers, eventSource = operator } = controller;
   if (workers !== undefined && !(Number.isInteger(workers) && workers > 0)) {
@@ -87,14 +85,16 @@ export function controllerSpec(
     signal.throwIfAborted();
     onActive(name, 1);
     try {
-      const lines = log.child({ controller: name, object: formatReconcileKey(key) });
-      return await controller.reconcile(key, { ...context, log: lines }, signal);
+      const fields = { controller: name, object: formatReconcileKey(key) };
+      return await traced(tracer, `reconcile ${name}`, fields, () =>
+        controller.reconcile(key, { ...context, log: log.child(fields) }, signal),
+      );
     } finally {
       onActive(name, -1);
     }
   };
-  const { watches, awaitOwnWrites, begin, end } = controller;
-  const optional = { workers, awaitOwnWrites, begin, end };
+  const { watches, share, awaitOwnWrites, begin, end } = controller;
+  const optional = { workers, share, awaitOwnWrites, begin, end };
   const given = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined));
   return { name, eventSource, watches, reconcile, ...given };
 }

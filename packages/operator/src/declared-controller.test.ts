@@ -116,6 +116,33 @@ describe('a declared controller', () => {
     expect(writes().slice(1)).toEqual(['patch configmaps', 'patch configmaps', 'delete configmaps']);
   });
 
+  it('leaves what is to be kept as it is', async () => {
+    await put('d');
+    desire = ({ owned }) => ({ objects: [configMap('two')], keep: owned(CONFIG_MAPS) });
+    await client.patch(CONFIG_MAPS, key('one'), { merge: { data: { k: 'changed' } } }, stop.signal);
+    await clock.advance(1000);
+    desire = ({ owned }) => ({ objects: [], keep: owned(CONFIG_MAPS).filter(({ data }) => data?.['k'] === 'changed') });
+    await touch('d');
+    expect(client.all(CONFIG_MAPS).map(({ metadata, data }) => [metadata.name, data])).toEqual([
+      ['one', { k: 'changed' }],
+    ]);
+  });
+
+  it.each([
+    ['what is not owned', () => ({ objects: [], keep: [configMap('x')] }), 'ConfigMap x: is to be kept'],
+    [
+      'what is desired too',
+      ({ owned }: Observed<Deployment>) => ({ objects: [configMap('one')], keep: owned(CONFIG_MAPS) }),
+      'configmaps/a/one is desired, and is to be kept as it is',
+    ],
+  ])('fails for keeping %s', async (_, failing, message) => {
+    await put('d');
+    desire = failing;
+    await touch('d');
+    expect(String(errors[0])).toContain(message);
+    expect(client.all(CONFIG_MAPS)).toHaveLength(1);
+  });
+
   it('deletes nothing that it does not control', async () => {
     await client.put(CONFIG_MAPS, { ...configMap('foreign'), metadata: { name: 'foreign', namespace: 'a' } });
     desire = () => ({ objects: [] });

@@ -49,6 +49,11 @@ export interface Desired<T extends KubeObject> {
    * resources that the object controls are deleted. The namespace is that of the object when absent; the owner reference is added.
    */
   readonly objects: readonly KubeObject[];
+  /**
+   * Objects that `owned` returned and that stay as they are, neither written nor deleted: for what cannot be changed, such as Jobs, and for what
+   * is made once, such as a password.
+   */
+  readonly keep?: readonly KubeObject[];
   /** The fields of the status that this controller decides. The status is not written when absent. */
   readonly status?: StatusOf<T>;
   /** The time at which to decide again although nothing changed, in milliseconds since 1970. */
@@ -59,7 +64,8 @@ export interface Desired<T extends KubeObject> {
 type StatusOf<T> = T extends { status?: infer S } ? NonNullable<S> : never;
 
 /** A controller that says what should be. */
-export interface DeclaredController<T extends KubeObject> extends Pick<Controller, 'name' | 'workers' | 'rateLimit'> {
+export interface DeclaredController<T extends KubeObject>
+  extends Pick<Controller, 'name' | 'workers' | 'share' | 'rateLimit'> {
   readonly for: Resource<T>;
   /** The resources of the objects that it creates, which are watched. */
   readonly owns: readonly Resource[];
@@ -101,12 +107,13 @@ const STATUS = 'status';
  * ```
  */
 export function declare<T extends KubeObject>(declared: DeclaredController<T>): Controller {
-  const { name, owns, watches = [], workers, rateLimit } = declared;
+  const { name, owns, watches = [], workers, share, rateLimit } = declared;
   const memory: Memory = new Map();
   return {
     name,
     watches: [watchSelf(declared.for), ...owns.map((resource) => watchOwnedBy(declared.for, resource)), ...watches],
     ...(workers === undefined ? {} : { workers }),
+    ...(share === undefined ? {} : { share }),
     ...(rateLimit === undefined ? {} : { rateLimit }),
     rights: [
       ...owns.map((resource) => ({ resource, verbs: ['create', 'patch', 'delete'] }) as const),
@@ -138,8 +145,11 @@ async function reconcile<T extends KubeObject>(
   const before = memory.get(id);
   const known = before?.uid === uid ? before.texts : new Map<string, string>();
   const texts = new Map<string, string>();
+  const kept = (desired.keep ?? []).map((one) => keptOf(declared, owned, one));
+  const keptPlaces = new Set(kept.map(placeOf));
   for (const { resource, configuration } of wanted) {
-    const place = `${resource.group}/${resource.resource}/${formatKey(keyOf(configuration))}`;
+    const place = placeOf({ resource, configuration });
+    if (keptPlaces.has(place)) throw new DesiredError(`${place} is desired, and is to be kept as it is`);
     if (texts.has(place)) throw new DesiredError(`${place} is desired twice`);
     const live = cache.get(resource, keyOf(configuration));
     refuseForeign(live, object, place);
@@ -149,7 +159,7 @@ async function reconcile<T extends KubeObject>(
     }
     texts.set(place, text);
   }
-  await prune(declared, wanted, owned, context, signal);
+  await prune(declared, [...wanted, ...kept], owned, context, signal);
   if (desired.status !== undefined) {
     const text = JSON.stringify(desired.status);
     const current = (object as { readonly status?: unknown }).status;
@@ -178,6 +188,23 @@ async function applyStatus<T extends KubeObject>(
 interface Wanted {
   readonly resource: Resource;
   readonly configuration: KubeObject;
+}
+
+function placeOf({ resource, configuration }: Wanted): string {
+  return `${resource.group}/${resource.resource}/${formatKey(keyOf(configuration))}`;
+}
+
+/** An object that is not to be written. Throws DesiredError for one that the owner does not control. */
+function keptOf<T extends KubeObject>(
+  { owns }: DeclaredController<T>,
+  owned: (resource: Resource) => readonly KubeObject[],
+  kept: KubeObject,
+): Wanted {
+  const resource = owns.find((one) => owned(one).some(({ metadata }) => metadata.uid === kept.metadata.uid));
+  if (resource === undefined) {
+    throw new DesiredError(`${kept.kind} ${kept.metadata.name}: is to be kept, but is not one of \`owned\``);
+  }
+  return { resource, configuration: kept };
 }
 
 /** The object as it is applied: in its namespace, with its owner. Throws DesiredError. */

@@ -5,14 +5,19 @@
  * - `controller`: `Controller`, the reconcile of a key; `watchSelf`, `watchOwnedBy` and `watchMapped` say which keys a change queues
  * - `declared-controller`: `declare` makes a controller of a pure function: observed state in, desired objects and status out
  * - `define-kind`: a custom kind by Zod: type, schema, rules, columns, CustomResourceDefinition
+ * - `webhooks/admission`: `validating` and `mutating`, webhooks that decide about writes
+ * - `webhooks/conversion`: `withVersions`, a custom kind in several versions
+ * - `webhooks/webhook-options`: `webhookManifests`, what API servers need to call them
  * - `conditions`, `finalizer`: conditions of a status; clean-up before a deletion
  * - `rights`: `rolesOf`, the least rights of an operator as manifests
+ * - `tracer`: spans of reconciles and webhooks, for OpenTelemetry
  * - `cluster`: `connect`, from a kubeconfig or the account of a pod
  * - `lease-election`: one acting replica, by a Lease
  * - objects: the types of all built-in kinds, and their resources (`PODS: Resource<Pod>`)
  */
 export { type Cluster, connect, type ConnectOptions, KubeconfigError } from './cluster.ts';
-export { type Controller, OptionsError, type RateLimit, type ReconcileContext } from './controller.ts';
+export type { Controller, RateLimit, ReconcileContext } from './controller.ts';
+export { OptionsError } from './options-error.ts';
 export { type ConditionChange, withCondition } from './conditions.ts';
 export {
   type CacheReader,
@@ -51,7 +56,31 @@ export {
   type OperatorOptions,
   runOperator,
 } from './operator.ts';
+export {
+  type AdmissionRequest,
+  type AdmissionResponse,
+  type AdmissionWebhook,
+  type MutableRequest,
+  type Mutating,
+  mutating,
+  type RequestUser,
+  type ReviewedRequest,
+  type Validating,
+  validating,
+  type Verdict,
+  type WebhookRule,
+} from './webhooks/admission.ts';
+export {
+  type Conversion,
+  type Converted,
+  type ConvertibleKind,
+  type Spoke,
+  spoke,
+  withVersions,
+} from './webhooks/conversion.ts';
+export { webhookManifests, type WebhookManifestsOptions, type WebhookOptions } from './webhooks/webhook-options.ts';
 export { indexBy } from './index-by.ts';
+export type { Span, Tracer } from './tracer.ts';
 export { watchOwnedBy } from './watch-owned-by.ts';
 export {
   type Cache,

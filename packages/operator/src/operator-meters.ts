@@ -1,5 +1,6 @@
 import type { ExchangeReport } from '@gantry/client';
 import type { Metrics } from '@gantry/service';
+import type { WebhookServerOptions } from './webhooks/webhook-server.ts';
 
 /** What an operator reports beside its queues and reconciles. */
 export interface OperatorMeter {
@@ -8,6 +9,7 @@ export interface OperatorMeter {
   /** Sets how many keys a controller reconciles in parallel at most. */
   readonly setWorkers: (controller: string, workers: number) => void;
   readonly setLeading: (lease: string, leads: boolean) => void;
+  readonly onWebhook: WebhookServerOptions['onRequest'];
 }
 
 /** The metrics of an operator, in the names of controller-runtime and client-go. */
@@ -24,6 +26,13 @@ export function createOperatorMeter(metrics: Metrics): OperatorMeter {
   const leads = metrics.gauge('leader_election_master_status', 'Whether this process leads: 1 for the leader', [
     'name',
   ]);
+  const reviews = metrics.counter('controller_runtime_webhook_requests_total', 'Requests to the webhooks', [
+    'webhook',
+    'code',
+  ]);
+  const latency = metrics.histogram('controller_runtime_webhook_latency_seconds', 'Time of requests to the webhooks', [
+    'webhook',
+  ]);
   const running = new Map<string, number>();
   return {
     onExchange: ({ code, method, host }) => requests.inc({ code, method, host }),
@@ -35,6 +44,10 @@ export function createOperatorMeter(metrics: Metrics): OperatorMeter {
     setWorkers: (controller, workers) => {
       active.set(0, { controller });
       most.set(workers, { controller });
+    },
+    onWebhook: ({ webhook, code, seconds }) => {
+      reviews.inc({ webhook, code });
+      latency.observe(seconds, { webhook });
     },
     setLeading: (name, isLeading) => leads.set(isLeading ? 1 : 0, { name }),
   };

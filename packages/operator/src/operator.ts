@@ -34,9 +34,13 @@ import {
   runMain,
 } from '@gantry/service';
 import { type Cluster, connect } from './cluster.ts';
-import { type Controller, controllerSpec, OptionsError } from './controller.ts';
+import { type Controller, controllerSpec } from './controller.ts';
+import { OptionsError } from './options-error.ts';
 import { LeaseElection, type LeaseTimes } from './lease-election.ts';
 import { createOperatorMeter, type OperatorMeter } from './operator-meters.ts';
+import type { Tracer } from './tracer.ts';
+import { serveWebhooks, type ServedWebhooks } from './webhooks/serve-webhooks.ts';
+import { checkWebhooks, type WebhookOptions } from './webhooks/webhook-options.ts';
 
 /** How the replicas of an operator agree on one that acts. */
 export interface LeaderElection extends LeaseTimes {
@@ -65,12 +69,16 @@ export interface OperatorOptions {
    * operator ends with a CacheSyncError, which names the resources: one of them may not exist, or may not be read. 120,000 when absent.
    */
   readonly cacheSyncTimeoutMs?: number;
+  /** Admission and conversion webhooks, which this process serves over HTTPS. */
+  readonly webhooks?: WebhookOptions;
   /** Where to serve `/metrics`, `/healthz`, `/livez` and `/readyz`. Not served when absent. */
   readonly http?: { readonly host?: string; readonly port: number };
   /** Of the lines on standard output, one JSON object each; `info` when absent. */
   readonly logLevel?: LogLevel;
   /** Replaces the lines on standard output. */
   readonly logger?: Logger;
+  /** Makes a span of each reconcile and of each request to a webhook: `trace.getTracer(name)` of `@opentelemetry/api`. None when absent. */
+  readonly tracer?: Tracer;
   /** For tests: the time, and random numbers. */
   readonly clock?: Clock;
   readonly random?: Random;
@@ -136,11 +144,13 @@ export function createOperator(options: OperatorOptions): Operator {
   return new ControllerOperator(options);
 }
 
-function checkOptions({ name, controllers, cacheSyncTimeoutMs = DEFAULT_CACHE_SYNC_MS }: OperatorOptions): void {
+function checkOptions(options: OperatorOptions): void {
+  const { name, controllers, webhooks, cacheSyncTimeoutMs = DEFAULT_CACHE_SYNC_MS } = options;
   if (!(cacheSyncTimeoutMs > 0)) throw new OptionsError(`cacheSyncTimeoutMs: must be more than 0`);
   const fault = name.length > MAX_NAME ? `must be no more than ${MAX_NAME} characters` : dns1123Subdomain(name)[0];
   if (fault !== undefined) throw new OptionsError(`name: ${JSON.stringify(name)}: ${fault}`);
-  if (controllers.length === 0) throw new OptionsError('controllers: there is none');
+  if (webhooks !== undefined) checkWebhooks(webhooks);
+  else if (controllers.length === 0) throw new OptionsError('controllers: there is none');
   const names = new Set<string>();
   for (const controller of controllers) {
     if (controller.name === '') throw new OptionsError('controllers: one has no name');
@@ -171,6 +181,7 @@ class ControllerOperator implements Operator {
   readonly #meter: OperatorMeter = createOperatorMeter(this.#metrics);
   readonly #informers: Informers;
   readonly #group: ControllerGroup;
+  readonly #webhooks: ServedWebhooks | undefined;
   readonly #election: { readonly election: LeaseElection; readonly lease: ObjectKey } | undefined;
   readonly #draining = new AbortController();
   /** Aborted with what ends the operator. */
@@ -185,7 +196,8 @@ class ControllerOperator implements Operator {
     const log = options.logger ?? createLogger({ service: name, level: logLevel });
     this.#logger = log;
     const { onActive, onExchange } = this.#meter;
-    const parts = { operator: name, clock, log, onActive };
+    const { tracer } = options;
+    const parts = { operator: name, clock, log, tracer, onActive };
     const controllers = options.controllers.map((controller) => controllerSpec(controller, parts));
     for (const { name: of, workers = DEFAULT_WORKERS } of controllers) this.#meter.setWorkers(of, workers);
     this.#cluster = options.cluster ?? connect({ name, onExchange });
@@ -198,6 +210,13 @@ class ControllerOperator implements Operator {
     const shared = { client, informers: this.#informers, clock, random, log };
     this.#group = new ControllerGroup({ ...shared, controllers, served, ...reports });
     this.#election = this.#createElection();
+    const { webhooks } = options;
+    const { onWebhook } = this.#meter;
+    const place = { name, namespace: this.#cluster.namespace };
+    this.#webhooks =
+      webhooks === undefined
+        ? undefined
+        : serveWebhooks({ ...place, webhooks, client, clock, random, log, tracer, onWebhook });
   }
 
   #createElection(): { readonly election: LeaseElection; readonly lease: ObjectKey } | undefined {
@@ -249,10 +268,16 @@ class ControllerOperator implements Operator {
 
   async #run(signals: Parameters<typeof runGroup>[1]['signals']): Promise<GroupOutcome> {
     const { http } = this.#options;
-    const health = createHealth({ ready: [{ name: 'caches', check: () => this.#checkListed() }] });
+    const health = createHealth({
+      ready: [
+        { name: 'caches', check: () => this.#checkListed() },
+        ...(this.#webhooks === undefined ? [] : [{ name: 'webhooks', check: this.#webhooks.checkServed }]),
+      ],
+    });
     const host = http?.host ?? '0.0.0.0';
     const members: GroupMember[] = [
       ...(http === undefined ? [] : [httpEndpoint({ health, metrics: this.#metrics, host, port: http.port })]),
+      ...(this.#webhooks?.members ?? []),
       { name: 'caches', run: (signal) => this.#informers.run(signal) },
       { name: 'controllers', run: (signal) => this.#runControllers(signal), drain: () => this.#drain() },
     ];

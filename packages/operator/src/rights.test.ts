@@ -1,6 +1,6 @@
 import { CONFIG_MAPS, DEPLOYMENTS, SECRETS } from '@gantry/objects';
 import { expect, it } from 'vitest';
-import { type Controller, declare, rolesOf, watchSelf } from './index.ts';
+import { type Controller, declare, rolesOf, validating, watchSelf } from './index.ts';
 
 const declared = declare({ name: 'd', for: DEPLOYMENTS, owns: [CONFIG_MAPS], desire: () => ({ objects: [] }) });
 const imperative: Controller = {
@@ -75,4 +75,45 @@ it('grants them in one namespace if nothing is watched outside it', () => {
     ['RoleBinding', 'op', 'a'],
   ]);
   expect(kinds([imperative, declared]).map(([kind]) => kind)).toContain('ClusterRole');
+});
+
+it('grants them in each of several namespaces', () => {
+  const caches = [{ ...CONFIG_MAPS, namespace: ['b', 'a'] }];
+  const roles = rolesOf({ name: 'op', controllers: [imperative], caches }, { namespace: 'ops' });
+  expect(roles.map(({ kind, metadata }) => `${kind} ${metadata.namespace}`)).toEqual([
+    'ServiceAccount ops',
+    'Role a',
+    'RoleBinding a',
+    'Role b',
+    'RoleBinding b',
+  ]);
+});
+
+it('grants what webhooks need: a Secret for the certificate, and the objects that name it', () => {
+  const webhooks = {
+    admission: [validating({ name: 'v.backups.example.com', for: CONFIG_MAPS, validate: () => ({}) })],
+  };
+  const roles = rolesOf({ name: 'op', controllers: [], webhooks }, { namespace: 'ops' });
+  expect(rules(roles, 'op-webhooks')).toEqual([
+    [
+      'Role',
+      'ops',
+      [
+        { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+        { apiGroups: [''], resources: ['secrets'], resourceNames: ['op-webhooks'], verbs: ['get', 'update'] },
+      ],
+    ],
+    [
+      'ClusterRole',
+      undefined,
+      [
+        {
+          apiGroups: ['admissionregistration.k8s.io'],
+          resources: ['validatingwebhookconfigurations'],
+          resourceNames: ['op'],
+          verbs: ['get', 'patch'],
+        },
+      ],
+    ],
+  ]);
 });

@@ -1,5 +1,6 @@
-import type { InformedResource } from '@gantry/controller-runtime';
-import { type KubeObject, LEASES, type ResourceRef } from '@gantry/objects';
+import { type InformedResource, namespacesOf } from '@gantry/controller-runtime';
+import { type KubeObject, LEASES, type ResourceRef, SECRETS } from '@gantry/objects';
+import { secretKey, trustingOf, type WebhookOptions, type WebhookPlace } from './webhooks/webhook-options.ts';
 
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
@@ -29,6 +30,7 @@ interface Granting {
   }[];
   readonly caches?: readonly InformedResource[];
   readonly leaderElection?: { readonly name?: string; readonly namespace?: string };
+  readonly webhooks?: WebhookOptions;
 }
 
 interface PolicyRule {
@@ -43,7 +45,7 @@ const LOOKED_UP: ReadonlySet<Verb> = new Set(['create', 'delete']);
 
 /**
  * The account of an operator with its least rights, as manifests for `kubectl apply -f -`: to read what it watches, to do what its controllers
- * declare in `rights` (`declare` does that itself), to write Events, and to elect a leader. If all that it watches is in one namespace
+ * declare in `rights` (`declare` does that itself), to write Events, and to elect a leader. If all that it watches is in some namespaces
  * (`caches`), its rights are too.
  *
  * @example
@@ -53,16 +55,15 @@ const LOOKED_UP: ReadonlySet<Verb> = new Set(['create', 'delete']);
  * ```
  */
 export function rolesOf(
-  { name, controllers, caches = [], leaderElection }: Granting,
+  { name, controllers, caches = [], leaderElection, webhooks }: Granting,
   { namespace, serviceAccount = name }: RolesOptions,
 ): readonly KubeObject[] {
   const watched = [...caches, ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource))];
   const namespaces = new Set(
-    watched.map((resource) => {
-      return caches.find((one) => one.group === resource.group && one.resource === resource.resource)?.namespace ?? '';
-    }),
+    watched.flatMap(({ group, resource }) =>
+      namespacesOf(caches.find((one) => one.group === group && one.resource === resource) ?? {}),
+    ),
   );
-  const [only = ''] = namespaces;
   const subjects = [{ kind: 'ServiceAccount', name: serviceAccount, namespace }];
   const rules = [
     ...merged([
@@ -79,10 +80,28 @@ export function rolesOf(
   ];
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount, namespace } },
-    ...granted(name, namespaces.size === 1 ? only : '', rules, subjects),
+    ...(namespaces.has('') ? [''] : [...namespaces].sort()).flatMap((of) => granted(name, of, rules, subjects)),
     ...(leaderElection === undefined
       ? []
       : granted(`${name}-leader`, leaderElection.namespace ?? namespace, ofLease, subjects)),
+    ...(webhooks === undefined ? [] : webhookRoles({ name, namespace, webhooks }, subjects)),
+  ];
+}
+
+/** To share a certificate in a Secret, and to write it into the configurations of the webhooks. */
+function webhookRoles(place: WebhookPlace, subjects: readonly object[]): readonly KubeObject[] {
+  const secrets = { apiGroups: [SECRETS.group], resources: [SECRETS.resource] };
+  const ofSecret = [
+    // Creation cannot be restricted to a name.
+    { ...secrets, verbs: ['create'] },
+    { ...secrets, resourceNames: [secretKey(place).name], verbs: ['get', 'update'] },
+  ];
+  const ofTrusting = trustingOf(place).map(({ resource: { group, resource }, name }) => {
+    return { apiGroups: [group], resources: [resource], resourceNames: [name], verbs: ['get', 'patch'] };
+  });
+  return [
+    ...granted(`${place.name}-webhooks`, place.namespace, ofSecret, subjects),
+    ...granted(`${place.name}-webhooks`, '', ofTrusting, subjects),
   ];
 }
 

@@ -1,5 +1,7 @@
 import 'reflect-metadata';
-import { createPrivateKey, webcrypto } from 'node:crypto';
+import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { Instant } from '@gantry/base';
 import * as x509 from '@peculiar/x509';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -31,6 +33,31 @@ export async function createRenewalRequest(
   const all = [...names, ...added];
   const extensions = all.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(all)];
   return { request: await sign(old.subject, extensions, key), subject: old.subject };
+}
+
+export async function createSelfSigned(
+  hosts: readonly string[],
+  { notBefore, notAfter }: { readonly notBefore: Instant; readonly notAfter: Instant },
+): Promise<{ readonly certificate: string; readonly key: string }> {
+  const key = await generateKey();
+  const names = hosts.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value }));
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    // Positive, with 63 random bits.
+    serialNumber: `01${randomBytes(8).toString('hex')}`,
+    // A common name has at most 64 characters, and a name of the cluster may be longer; who verifies reads only the hosts.
+    name: 'CN=self-signed',
+    notBefore: new Date(notBefore),
+    notAfter: new Date(notAfter),
+    signingAlgorithm: ALGORITHM,
+    keys: await importKey(key),
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(names),
+    ],
+  });
+  return { certificate: `${certificate.toString('pem').trim()}\n`, key };
 }
 
 async function sign(subject: string, extensions: x509.Extension[], key: string): Promise<string> {

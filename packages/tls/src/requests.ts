@@ -1,3 +1,5 @@
+import type { Instant } from '@gantry/base';
+
 /** Keys and certificate requests. The X.509 library is large and rarely used, so it is loaded on first use. */
 const load = () => import('./certificate-request.ts');
 
@@ -18,4 +20,12 @@ export async function createRenewalRequest(
   addresses: readonly string[] = [],
 ): Promise<{ readonly request: string; readonly subject: string }> {
   return (await load()).createRenewalRequest(certificate, key, addresses);
+}
+
+/** A server certificate (PEM) for DNS names and addresses that is its own authority, and its private key (PEM). */
+export async function createSelfSigned(
+  hosts: readonly string[],
+  life: { readonly notBefore: Instant; readonly notAfter: Instant },
+): Promise<{ readonly certificate: string; readonly key: string }> {
+  return (await load()).createSelfSigned(hosts, life);
 }
