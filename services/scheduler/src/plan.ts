@@ -3,7 +3,7 @@ import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts
 import { AffinityCounts } from './framework/affinity-counts.ts';
 import { type FilterPlugin, type Refusal, refusalOf, type ScorePlugin } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
-import { type ClusterSnapshot, CountedNodes, indexOfNode, type NodeInfo, withPod } from './framework/snapshot.ts';
+import { type ClusterSnapshot, CountedNodes, indexOfNode, type NodeInfo, OwnedNodes } from './framework/snapshot.ts';
 import { SpreadCounts } from './framework/spread-counts.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
 import { BudgetLedger } from './preemption/budget-ledger.ts';
@@ -100,6 +100,7 @@ export function planAssignments(
 /** The state of the cluster during a cycle, which its decisions change. */
 class Planner {
   readonly #nodes: NodeInfo[];
+  readonly #owned = new OwnedNodes();
   readonly #random: Random;
   readonly #plugins: Plugins;
   readonly #nominations: Nominations;
@@ -144,7 +145,7 @@ class Planner {
       exclusion: search.exclusion,
     };
     if (chosen === undefined) return this.#refuse(pod, known, search, considered);
-    const node = withPod(chosen.node, pod);
+    const node = this.#owned.add(chosen.node, pod);
     this.#nodes[chosen.index] = node;
     this.#counted.replace(node);
     this.#affinity.assign(pod, node);

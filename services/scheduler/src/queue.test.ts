@@ -83,7 +83,7 @@ describe('a scheduling queue', () => {
     for (const delayMs of [1000, 2000, 4000, 8000, 10_000, 10_000]) {
       queue.failed(queue.take(1)[0] ?? info('none'));
       await clock.advance(delayMs - 1);
-      expect(queue.count('active')).toBe(0);
+      expect(queue.counts().active).toBe(0);
       expect(names(queue)).toEqual([]);
       await clock.advance(1);
     }
@@ -132,7 +132,7 @@ describe('a scheduling queue', () => {
     queue.refused(c, new Set(['NodePorts']));
     queue.refused(b, FIT);
     expect(asked).toEqual(['first default/a', 'second default/c', 'first default/b', 'second default/b']);
-    expect([queue.count('backoff'), queue.count('unschedulable')]).toEqual([1, 2]);
+    expect([queue.counts().backoff, queue.counts().unschedulable]).toEqual([1, 2]);
     await clock.advance(2000);
     expect(names(queue)).toEqual(['default/a']);
     // No kept change is left, and `helps` is not called for a pod that is gone.
@@ -160,7 +160,7 @@ describe('a scheduling queue', () => {
     const [taken] = queue.take(1);
     queue.remove('default/a');
     queue.refused(taken ?? info('a'), FIT);
-    expect(queue.count('unschedulable')).toBe(0);
+    expect(queue.counts().unschedulable).toBe(0);
   });
 
   it('retries a refused pod when its own rules change', async () => {

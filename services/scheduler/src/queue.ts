@@ -1,4 +1,5 @@
 import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random, Signal } from '@gantry/base';
+import { ActivePods, type Waiting } from './active-pods.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 
 export interface QueueOptions {
@@ -6,13 +7,14 @@ export interface QueueOptions {
   readonly random: Random;
 }
 
-interface Entry {
+interface Entry extends Waiting {
   info: PodInfo;
-  readonly addedMs: number;
   attempts: number;
   /** The monotonic time, in milliseconds, before which the pod is not tried again. */
   notBeforeMs: number;
-  state: 'active' | 'backoff' | 'unschedulable' | 'in-flight';
+  state: 'active' | 'backoff' | 'unschedulable' | 'in-flight' | 'removed';
+  /** Whether it is in `#active`, where it stays until it is taken out, also when it is not active any more. */
+  isQueued: boolean;
   /** The plugins that refused the pod. Their `helps` decides when the pod is tried again. */
   refusedBy: ReadonlySet<string>;
   /** Whether the pod itself changed while it was being decided on. */
@@ -36,7 +38,11 @@ const MAX_UNSCHEDULABLE_MS = 300_000;
 export class SchedulingQueue {
   readonly #options: QueueOptions;
   readonly #entries = new Map<string, Entry>();
+  #active = new ActivePods<Entry>();
+  readonly #backoff = new Set<Entry>();
   readonly #unschedulable = new Set<Entry>();
+  #activeCount = 0;
+  #arrivals = 0;
   readonly #deciding = new Set<Entry>();
   /**
    * The changes of the cluster since the pods that are now being decided on were taken. They are kept because the plugins that refuse such
@@ -51,20 +57,9 @@ export class SchedulingQueue {
     this.#options = options;
   }
 
-  /** The number of pods in a state, for metrics. */
-  count(state: 'active' | 'backoff' | 'unschedulable'): number {
-    let count = 0;
-    for (const entry of this.#entries.values()) if (entry.state === state) count += 1;
-    return count;
-  }
-
   /** How many pods wait, by state. */
   counts(): Readonly<Record<'active' | 'backoff' | 'unschedulable', number>> {
-    return {
-      active: this.count('active'),
-      backoff: this.count('backoff'),
-      unschedulable: this.count('unschedulable'),
-    };
+    return { active: this.#activeCount, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size };
   }
 
   /** Adds a pod or a new version of it. A refused pod whose new version may fit is tried again. */
@@ -72,16 +67,20 @@ export class SchedulingQueue {
     const known = this.#entries.get(info.key);
     if (known === undefined || known.info.uid !== info.uid) {
       this.remove(info.key);
-      this.#entries.set(info.key, {
+      const entry: Entry = {
         info,
         addedMs: this.#options.clock.monotonicMs(),
+        number: (this.#arrivals += 1),
         attempts: 0,
         notBeforeMs: 0,
-        state: 'active',
+        state: 'removed',
+        isQueued: false,
         refusedBy: new Set(),
         changed: 'no',
         changesBefore: 0,
-      });
+      };
+      this.#entries.set(info.key, entry);
+      this.#setState(entry, 'active');
       this.#activated.notify();
       return;
     }
@@ -100,12 +99,14 @@ export class SchedulingQueue {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
-    this.#unschedulable.delete(entry);
-    this.#decided(entry);
+    this.#setState(entry, 'removed');
   }
 
   clear(): void {
     this.#entries.clear();
+    this.#active = new ActivePods();
+    this.#activeCount = 0;
+    this.#backoff.clear();
     this.#unschedulable.clear();
     this.#deciding.clear();
     this.#changes = [];
@@ -117,10 +118,13 @@ export class SchedulingQueue {
   /** Takes up to `limit` active pods. For each of them, `refused`, `waits`, `postpone` or `failed` has to be called, unless `remove` is. */
   take(limit: number): readonly PodInfo[] {
     this.#promote();
-    const active = [...this.#entries.values()].filter((entry) => entry.state === 'active');
-    active.sort((a, b) => b.info.priority - a.info.priority || a.addedMs - b.addedMs);
-    const taken = active.slice(0, limit);
-    for (const entry of taken) {
+    const taken: Entry[] = [];
+    while (taken.length < limit) {
+      const entry = this.#active.shift();
+      if (entry === undefined) break;
+      entry.isQueued = false;
+      if (entry.state !== 'active') continue;
+      taken.push(entry);
       this.#setState(entry, 'in-flight');
       entry.changed = 'no';
       entry.changesBefore = this.#changes.length;
@@ -132,7 +136,7 @@ export class SchedulingQueue {
   /** Resolves when there are active pods or the signal is aborted. */
   async wait(signal: AbortSignal): Promise<void> {
     this.#promote();
-    while (!signal.aborted && this.count('active') === 0) {
+    while (!signal.aborted && this.#activeCount === 0) {
       await this.#activated.wait(this.#options.clock, Number.POSITIVE_INFINITY, signal);
     }
   }
@@ -194,7 +198,14 @@ export class SchedulingQueue {
   }
 
   #setState(entry: Entry, state: Entry['state']): void {
+    this.#activeCount += Number(state === 'active') - Number(entry.state === 'active');
     entry.state = state;
+    if (state === 'active' && !entry.isQueued) {
+      entry.isQueued = true;
+      this.#active.push(entry);
+    }
+    if (state === 'backoff') this.#backoff.add(entry);
+    else this.#backoff.delete(entry);
     if (state === 'unschedulable') this.#unschedulable.add(entry);
     else this.#unschedulable.delete(entry);
     if (state === 'in-flight') this.#deciding.add(entry);
@@ -234,13 +245,9 @@ export class SchedulingQueue {
   /** Makes those pods active whose delay is over. */
   #promote(): void {
     const now = this.#options.clock.monotonicMs();
-    for (const entry of this.#entries.values()) {
-      const { state, notBeforeMs } = entry;
-      const isDue =
-        (state === 'backoff' && notBeforeMs <= now) ||
-        (state === 'unschedulable' && notBeforeMs + MAX_UNSCHEDULABLE_MS <= now);
-      if (isDue) this.#setState(entry, 'active');
-    }
+    for (const entry of this.#backoff) if (entry.notBeforeMs <= now) this.#setState(entry, 'active');
+    for (const entry of this.#unschedulable)
+      if (entry.notBeforeMs + MAX_UNSCHEDULABLE_MS <= now) this.#setState(entry, 'active');
   }
 
   /** Sets the timer so that `wait` looks again at `dueMs` at the latest. */
@@ -252,10 +259,8 @@ export class SchedulingQueue {
       this.#timerDueMs = Number.POSITIVE_INFINITY;
       this.#promote();
       this.#activated.notify();
-      for (const entry of this.#entries.values()) {
-        if (entry.state === 'backoff') this.#arm(entry.notBeforeMs);
-        if (entry.state === 'unschedulable') this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
-      }
+      for (const entry of this.#backoff) this.#arm(entry.notBeforeMs);
+      for (const entry of this.#unschedulable) this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
     });
   }
 }

@@ -11,6 +11,10 @@ export interface PodInfo {
   readonly pod: Pod;
   /** What the pod takes up on its node. While it is being resized, this is the larger of what it had and what it will have. */
   readonly requests: Amounts;
+  /** The requests that are not zero. */
+  readonly wanted: readonly (readonly [name: string, amount: number])[];
+  /** The requests by which nodes are ranked. */
+  readonly ranked: RankedAmounts;
   readonly hostPorts: readonly HostPort[];
   /** The uid of the controlling owner, or ''. The pods of one owner are spread over nodes. */
   readonly ownerUid: string;
@@ -26,6 +30,14 @@ export interface PodInfo {
   /** The counts for the pod's constraints while it is decided on. Absent when it has no constraints. */
   readonly spreading?: Spreading | undefined;
 }
+
+/** Requests of cpu (in thousandths) and memory (in bytes), with an assumed amount for pods without a request, so that they are spread too. */
+export interface RankedAmounts {
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+const ASSUMED_REQUESTS: RankedAmounts = { cpu: 100, memory: 200 * 1024 * 1024 };
 
 /** The pods that are on a node. */
 export interface NodePods {
@@ -94,11 +106,18 @@ export interface PodDifference {
 
 export function createPodInfo(pod: Pod): PodInfo {
   const { namespace = '', name = '', uid = '', ownerReferences = [] } = pod.metadata;
+  const requests = podRequests(withHeldResources(pod));
   return {
     key: `${namespace}/${name}`,
     uid,
     pod,
-    requests: podRequests(withHeldResources(pod)),
+    requests,
+    wanted: Object.entries(requests).filter(([, amount]) => amount > 0),
+    // A request of zero is none, as in Kubernetes.
+    ranked: {
+      cpu: requests['cpu'] || ASSUMED_REQUESTS.cpu,
+      memory: requests['memory'] || ASSUMED_REQUESTS.memory,
+    },
     hostPorts: hostPortsOf(pod),
     ownerUid: ownerReferences.find((owner) => owner.controller === true)?.uid ?? '',
     priority: pod.spec?.priority ?? 0,

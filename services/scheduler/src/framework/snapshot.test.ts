@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { planAssignments } from '../plan.ts';
 import { createPodInfo } from './pod-info.ts';
 import { SnapshotKeeper } from './snapshot.ts';
 import { apart, exampleTerm } from '../testing/affinity-examples.ts';
@@ -25,6 +26,31 @@ describe('a snapshot keeper', () => {
       { team: 'own' },
       undefined,
     ]);
+  });
+
+  it('never changes a returned snapshot by several changes of one node, nor by a decision', () => {
+    const keeper = new SnapshotKeeper();
+    keeper.setNode(exampleNode('a'));
+    const place = (name: string) =>
+      keeper.assume(createPodInfo(examplePod(name, { cpu: '100m', spec: { affinity: apart(exampleTerm('x')) } })), 'a');
+    place('one');
+    place('two');
+    const before = keeper.snapshot();
+    const see = ({ nodes: [node] }: typeof before) => [
+      [...(node?.pods.keys() ?? [])],
+      [...(node?.withTerms.keys() ?? [])],
+      node?.requested['cpu'],
+      node?.ranked.cpu,
+    ];
+    const keys = ['default/one', 'default/two'];
+    expect(see(before)).toEqual([keys, keys, 200, 200]);
+    planAssignments(before, [createPodInfo(examplePod('planned')), createPodInfo(examplePod('another'))], 1);
+    place('three');
+    keeper.removePod('default/one');
+    place('four');
+    expect(see(before)).toEqual([keys, keys, 200, 200]);
+    const left = ['default/two', 'default/three', 'default/four'];
+    expect(see(keeper.snapshot())).toEqual([left, left, 300, 300]);
   });
 
   it('knows the pods with terms about others of each node', () => {

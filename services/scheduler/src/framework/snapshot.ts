@@ -10,13 +10,22 @@ import {
   subtractAmounts,
 } from '@gantry/objects';
 import type { Labels, NamespaceLabels } from './pod-affinity.ts';
-import { createPodInfo, type NodePods, nominatedNode, type PodDifference, type PodInfo } from './pod-info.ts';
+import {
+  createPodInfo,
+  type NodePods,
+  nominatedNode,
+  type PodDifference,
+  type PodInfo,
+  type RankedAmounts,
+} from './pod-info.ts';
 
-/** A node with its pods. Immutable. */
+/** A node with its pods. Immutable, but see `OwnedNodes`. */
 export interface NodeInfo extends NodePods {
   readonly node: Node;
   readonly allocatable: Amounts;
   readonly requested: Amounts;
+  /** The sum of the pods' `ranked`. */
+  readonly ranked: RankedAmounts;
 }
 
 const NO_PODS: ReadonlyMap<string, PodInfo> = new Map();
@@ -34,7 +43,58 @@ export interface ClusterSnapshot {
 export function withPod(node: NodeInfo, pod: PodInfo): NodeInfo {
   const pods = new Map(node.pods).set(pod.key, pod);
   const withTerms = pod.affinity === undefined ? node.withTerms : new Map(node.withTerms).set(pod.key, pod);
-  return { ...node, pods, withTerms, requested: addAmounts(node.requested, pod.requests) };
+  return { ...node, pods, withTerms, ...sumsWith(node, pod) };
+}
+
+function sumsWith({ requested, ranked }: NodeInfo, pod: PodInfo): Pick<NodeInfo, 'requested' | 'ranked'> {
+  return {
+    requested: addAmounts(requested, pod.requests),
+    ranked: { cpu: ranked.cpu + pod.ranked.cpu, memory: ranked.memory + pod.ranked.memory },
+  };
+}
+
+function sumsWithout({ requested, ranked }: NodeInfo, pod: PodInfo): Pick<NodeInfo, 'requested' | 'ranked'> {
+  return {
+    requested: subtractAmounts(requested, pod.requests),
+    ranked: { cpu: ranked.cpu - pod.ranked.cpu, memory: ranked.memory - pod.ranked.memory },
+  };
+}
+
+/**
+ * Nodes whose maps of pods this owner has copied, so that it may change them in place. Without it, each pod on a node with many pods would
+ * cost a copy of all of them. Who gets the nodes from here sees the maps change until `release`.
+ */
+export class OwnedNodes {
+  readonly #maps = new Map<string, { readonly pods: Map<string, PodInfo>; readonly withTerms: Map<string, PodInfo> }>();
+
+  add(node: NodeInfo, pod: PodInfo): NodeInfo {
+    const { pods, withTerms } = this.#own(node);
+    pods.set(pod.key, pod);
+    if (pod.affinity !== undefined) withTerms.set(pod.key, pod);
+    return { ...node, pods, withTerms, ...sumsWith(node, pod) };
+  }
+
+  remove(node: NodeInfo, key: string): NodeInfo {
+    const gone = node.pods.get(key);
+    if (gone === undefined) return node;
+    const { pods, withTerms } = this.#own(node);
+    pods.delete(key);
+    withTerms.delete(key);
+    return { ...node, pods, withTerms, ...sumsWithout(node, gone) };
+  }
+
+  /** From now on the nodes do not change. */
+  release(): void {
+    this.#maps.clear();
+  }
+
+  #own({ name, pods, withTerms }: NodeInfo) {
+    const known = this.#maps.get(name);
+    if (known?.pods === pods) return known;
+    const own = { pods: new Map(pods), withTerms: new Map(withTerms) };
+    this.#maps.set(name, own);
+    return own;
+  }
 }
 
 /** The index of a node in `nodes`, which have to be sorted by name. Returns -1 when there is none of this name. */
@@ -49,24 +109,6 @@ export function indexOfNode(nodes: readonly NodeInfo[], name: string): number {
     else high = middle - 1;
   }
   return -1;
-}
-
-function withoutPod(node: NodeInfo, key: string): NodeInfo {
-  const gone = node.pods.get(key);
-  if (gone === undefined) return node;
-  const withTerms = gone.affinity === undefined ? node.withTerms : without(node.withTerms, key);
-  return {
-    ...node,
-    pods: without(node.pods, key),
-    withTerms,
-    requested: subtractAmounts(node.requested, gone.requests),
-  };
-}
-
-function without(pods: ReadonlyMap<string, PodInfo>, key: string): ReadonlyMap<string, PodInfo> {
-  const left = new Map(pods);
-  left.delete(key);
-  return left;
 }
 
 /** A pod that was assigned to a node, while the cache does not show that yet. */
@@ -91,11 +133,17 @@ export class SnapshotKeeper {
   /** The copy of the namespaces' labels that snapshots share. */
   #sharedNamespaces: NamespaceLabels | undefined;
   #snapshot: ClusterSnapshot | undefined;
+  /** The nodes by name, as snapshots have them. Undefined after a node was added or removed. */
+  #sorted: NodeInfo[] | undefined;
+  /** The nodes that have changed since the last snapshot. */
+  readonly #owned = new OwnedNodes();
 
   /** Returns the current snapshot. This is cheap when nothing has changed. */
   snapshot(): ClusterSnapshot {
+    if (this.#snapshot === undefined) this.#owned.release();
+    this.#sorted ??= [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     this.#snapshot ??= {
-      nodes: [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      nodes: [...this.#sorted],
       nominated: this.#nominations(),
       budgets: [...this.#budgets.values()],
       namespaces: (this.#sharedNamespaces ??= new Map(this.#namespaces)),
@@ -116,13 +164,17 @@ export class SnapshotKeeper {
       this.#put({ ...known, node, allocatable });
       return;
     }
-    let info: NodeInfo = { name, node, allocatable, requested: NO_AMOUNTS, pods: NO_PODS, withTerms: NO_PODS };
-    for (const placed of this.#placed.values()) if (placed.nodeName === name) info = withPod(info, placed.info);
+    const empty = { requested: NO_AMOUNTS, ranked: { cpu: 0, memory: 0 }, pods: NO_PODS, withTerms: NO_PODS };
+    let info: NodeInfo = { name, node, allocatable, ...empty };
+    for (const placed of this.#placed.values()) if (placed.nodeName === name) info = this.#owned.add(info, placed.info);
+    this.#sorted = undefined;
     this.#put(info);
   }
 
   removeNode(name: string): void {
-    if (this.#nodes.delete(name)) this.#snapshot = undefined;
+    if (!this.#nodes.delete(name)) return;
+    this.#sorted = undefined;
+    this.#snapshot = undefined;
   }
 
   /** Takes a waiting pod's nomination from its status. `undefined` means that the pod does not wait any more. */
@@ -231,7 +283,7 @@ export class SnapshotKeeper {
   #place(nodeName: string, info: PodInfo): void {
     this.#placed.set(info.key, { nodeName, info });
     const node = this.#nodes.get(nodeName);
-    if (node !== undefined) this.#put(withPod(node, info));
+    if (node !== undefined) this.#put(this.#owned.add(node, info));
   }
 
   #unplace(key: string): void {
@@ -239,12 +291,13 @@ export class SnapshotKeeper {
     if (placed === undefined) return;
     this.#placed.delete(key);
     const node = this.#nodes.get(placed.nodeName);
-    if (node !== undefined) this.#put(withoutPod(node, key));
+    if (node !== undefined) this.#put(this.#owned.remove(node, key));
   }
 
   #put(node: NodeInfo): void {
     this.#nodes.set(node.name, node);
     this.#snapshot = undefined;
+    if (this.#sorted !== undefined) this.#sorted[indexOfNode(this.#sorted, node.name)] = node;
   }
 }
 

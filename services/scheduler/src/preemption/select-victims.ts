@@ -1,7 +1,6 @@
-import { addAmounts, subtractAmounts } from '@gantry/objects';
 import { type FilterPlugin, refusalOf } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import type { NodeInfo } from '../framework/snapshot.ts';
+import { type NodeInfo, OwnedNodes } from '../framework/snapshot.ts';
 import type { BudgetLedger } from './budget-ledger.ts';
 import { isMarkedForPreemption } from './nominations.ts';
 
@@ -24,16 +23,13 @@ export interface PreemptionRules {
   readonly isLeaving: (pod: PodInfo) => boolean;
 }
 
-/** A node to try with some of its pods removed. It is changed in place, which is cheaper than a new value for each attempt. */
+/** A node to try with some of its pods removed. */
 class Trial {
-  readonly #pods: Map<string, PodInfo>;
-  readonly #withTerms: Map<string, PodInfo>;
+  readonly #owned = new OwnedNodes();
   #node: NodeInfo;
 
   constructor(node: NodeInfo) {
-    this.#pods = new Map(node.pods);
-    this.#withTerms = new Map(node.withTerms);
-    this.#node = { ...node, pods: this.#pods, withTerms: this.#withTerms };
+    this.#node = node;
   }
 
   get node(): NodeInfo {
@@ -41,15 +37,11 @@ class Trial {
   }
 
   add(pod: PodInfo): void {
-    this.#pods.set(pod.key, pod);
-    if (pod.affinity !== undefined) this.#withTerms.set(pod.key, pod);
-    this.#node = { ...this.#node, requested: addAmounts(this.#node.requested, pod.requests) };
+    this.#node = this.#owned.add(this.#node, pod);
   }
 
-  remove(pod: PodInfo): void {
-    this.#pods.delete(pod.key);
-    this.#withTerms.delete(pod.key);
-    this.#node = { ...this.#node, requested: subtractAmounts(this.#node.requested, pod.requests) };
+  remove({ key }: PodInfo): void {
+    this.#node = this.#owned.remove(this.#node, key);
   }
 }
 

@@ -1,16 +1,17 @@
 import type { FilterPlugin } from '../../framework/plugin.ts';
 
+const NONE: readonly string[] = [];
+
 /** Allows nodes with room for one more pod and its requests. */
 export const resourceFit: FilterPlugin = {
   name: 'NodeResourcesFit',
-  filter: ({ requests }, { allocatable, requested, pods }) => {
-    const reasons: string[] = [];
-    if (pods.size + 1 > (allocatable['pods'] ?? 0)) reasons.push('Too many pods');
-    for (const [name, amount] of Object.entries(requests)) {
-      if (amount > 0 && amount > (allocatable[name] ?? 0) - (requested[name] ?? 0))
-        reasons.push(`Insufficient ${name}`);
+  filter: ({ wanted }, { allocatable, requested, pods }) => {
+    let reasons: string[] | undefined;
+    if (pods.size + 1 > (allocatable['pods'] ?? 0)) reasons = ['Too many pods'];
+    for (const [name, amount] of wanted) {
+      if (amount > (allocatable[name] ?? 0) - (requested[name] ?? 0)) (reasons ??= []).push(`Insufficient ${name}`);
     }
-    return reasons;
+    return reasons ?? NONE;
   },
   curedByRoom: ({ requests }, { allocatable }) =>
     Object.entries(requests).every(([name, amount]) => amount <= (allocatable[name] ?? 0)),
