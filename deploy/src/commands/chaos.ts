@@ -100,7 +100,9 @@ async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: 
   return checked;
 }
 
-const toStandardError = (text: string) => void process.stderr.write(text);
+function toStandardError(text: string): void {
+  process.stderr.write(text);
+}
 
 /** A picture that changes where standard error is a terminal or where it is recorded, else lines. */
 function showCampaign(cluster: ChaosCluster, recording: Screen | undefined): CampaignView {

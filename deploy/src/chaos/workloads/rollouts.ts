@@ -86,10 +86,22 @@ async function change(
     await pause(clock, between(CHANGE_EVERY_MS, random), stop);
     if (stop.aborted) return;
     // A scale-down during a rollout takes from all ReplicaSets in proportion, whatever is available, as in Kubernetes: it comes between.
-    if (turn % 2 === 1 && (await isRolledOut(client, key))) wanted.replicas = 2 + Math.floor(random() * 4);
-    else wanted.revision++;
-    await apply(context, client, wanted, String(++sent));
+    if (turn % 2 === 1 && (await isRolledOut(client, key))) {
+      for (const replicas of stepsTo(2 + Math.floor(random() * 5), wanted.replicas)) {
+        wanted.replicas = replicas;
+        await apply(context, client, wanted, String(++sent));
+      }
+    } else {
+      wanted.revision++;
+      await apply(context, client, wanted, String(++sent));
+    }
   }
+}
+
+/** Up one by one and without a pause: a controller must not forget what it has just created. Down at once. */
+export function stepsTo(replicas: number, from: number): readonly number[] {
+  if (replicas <= from) return [replicas];
+  return Array.from({ length: replicas - from }, (_, index) => from + index + 1);
 }
 
 /** Evicts each running pod of a Deployment, one right after the other: its budget allows one of them. */

@@ -2,6 +2,7 @@ import type { Job } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { wrongNumbers } from './appends.ts';
 import { wrongWith } from './jobs.ts';
+import { stepsTo } from './rollouts.ts';
 import { failureOf, Tally } from './tally.ts';
 
 test.each([
@@ -56,4 +57,10 @@ test('what is sent when the load is over makes no gap', () => {
   tally.end();
   tally.ack(60_000);
   expect(tally).toMatchObject({ acknowledged: 3, longestGapMs: 100 });
+});
+
+test('a Deployment is scaled up one by one, and down at once', () => {
+  expect(stepsTo(5, 2)).toEqual([3, 4, 5]);
+  expect(stepsTo(2, 5)).toEqual([2]);
+  expect(stepsTo(3, 3)).toEqual([3]);
 });

@@ -1,5 +1,5 @@
-import { type ApiObject, controllerOf, hasCondition } from '../history/api-objects.ts';
-import type { ObjectVersion } from '../history/world.ts';
+import { type ApiObject, controllerOf, hasCondition, isActive } from '../history/api-objects.ts';
+import type { ObjectVersion, World } from '../history/world.ts';
 import type { Source } from '../read-artifacts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -9,7 +9,7 @@ const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 /**
  * I16 (Kubernetes: Job tracking with finalizers, CronJob). `status.succeeded` of a Job counts each succeeded pod at most once, never
  * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created for an
- * index that has completed. A CronJob creates one Job for each scheduled time. Marks of clients show no index that ran again in a pod that
+ * index that has completed, or that another active pod has. A CronJob creates one Job for each scheduled time. Marks of clients show no index that ran again in a pod that
  * was created after another one's success had been committed. From etcd's history and the clients' marks.
  */
 export const jobsCountOnce: Invariant = {
@@ -40,6 +40,9 @@ export const jobsCountOnce: Invariant = {
       const done = job.object?.status?.completedIndexes ?? '';
       if (contains(done, Number(index)))
         findings.violation(atMs, `${key} was created for index ${index}, which is complete`, job.source, source);
+      const other = otherPodOf(world, { job, key, index });
+      if (other === undefined) return;
+      findings.violation(atMs, `${key} was created for index ${index}, which ${other.key} has`, other.source, source);
     };
     const judgeJob = (before: ObjectVersion | undefined, after: ObjectVersion) => {
       const job = after.object;
@@ -107,6 +110,19 @@ export const jobsCountOnce: Invariant = {
     };
   },
 };
+
+interface IndexedPod {
+  readonly job: ObjectVersion;
+  readonly key: string;
+  readonly index: string;
+}
+
+/** Another active pod of the same Job and index. */
+function otherPodOf(world: World, { job, key, index }: IndexedPod): ObjectVersion | undefined {
+  return world
+    .dependentsOf(job.object?.metadata?.uid, 'pods')
+    .find((one) => one.key !== key && isActive(one.object) && one.object?.metadata?.annotations?.[INDEX] === index);
+}
 
 /** Whether `1,3-5` contains an index. */
 function contains(indexes: string, index: number): boolean {

@@ -66,6 +66,9 @@ export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
     again.metadata = { ...again.metadata, name: 'work-0-again', uid: 'again' };
     addObject(revisionAt(run, (run.run.quietFromMs ?? 0) + 1000), 'pods', again);
   }),
+  mutation('I16', 'a second pod for an index', (run) => {
+    addCopy(creationOf(run, 'work-0'), 1);
+  }),
   mutation('I16', 'a mark of an index that was made again', (run) => {
     const pods = putsOf(run, 'pods/chaos/work-0');
     const first = found(
