@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { collectionPath } from '../api/kinds.ts';
+import { quote } from '../objects/kubectl.ts';
 import { useConsole, useKind, useLive } from '../shell/console-context.ts';
 import { Failure, Kubectl } from '../shell/notices.tsx';
 import { objectFormat } from '../watch/formats.ts';
@@ -25,7 +26,7 @@ export function ClusterPage(): ReactNode {
   useEffect(() => {
     document.title = 'Cluster · Gantry';
   }, []);
-  const scope = ns === '' ? '-A' : `-n ${ns}`;
+  const scope = ns === '' ? '-A' : `-n ${quote(ns)}`;
   return (
     <div className="page">
       <div className="heading">
@@ -123,7 +124,7 @@ function Picture({ loads, unplaced, isComplete }: PictureProps): ReactNode {
       <canvas
         ref={canvas}
         role="img"
-        aria-label={`${loads.length} nodes with ${layout.pods.length} pods; the table below says the same`}
+        aria-label={`${layout.hosts.length === 0 ? '' : `${layout.hosts.length} hosts, `}${loads.length} nodes with ${layout.pods.length} pods; the table below says the same`}
         title={hovered}
         onClick={onClick}
         onMouseMove={onMouseMove}
@@ -234,6 +235,7 @@ function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): React
         <thead>
           <tr>
             <th scope="col">Node</th>
+            <th scope="col">Host</th>
             <th scope="col">State</th>
             <th scope="col">Pods</th>
             <th scope="col">CPU requested</th>
@@ -255,6 +257,7 @@ function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): React
                     {node.name}
                   </Link>
                 </th>
+                <td>{node.host}</td>
                 <td data-tone={node.isReady ? (node.isCordoned ? 'waiting' : 'good') : 'bad'}>
                   {node.isReady ? (node.isCordoned ? 'cordoned' : 'ready') : 'not ready'}
                 </td>

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { loadsOf, nodeMark, type NodeMark, podMark, type PodMark } from './inventory.ts';
-import { findAt, layOut } from './layout.ts';
+import { type Box, findAt, layOut } from './layout.ts';
 
 const pod = (spec: object, status: object, metadata: object = {}): KubeObject =>
   ({
@@ -15,6 +15,7 @@ const node = (name: string): NodeMark => ({
   uid: name,
   name,
   host: '',
+  hostAddress: '',
   isReady: true,
   isCordoned: false,
   allocatable: { cpu: 2000, memory: 1000 },
@@ -48,11 +49,22 @@ describe('podMark', () => {
 describe('nodeMark', () => {
   it('keeps readiness, cordon and capacity', () => {
     const object = {
-      metadata: { uid: 'u', name: 'a' },
+      metadata: {
+        uid: 'u',
+        name: 'a',
+        labels: { 'gantry.dev/engine': 'host-1' },
+        annotations: { 'gantry.dev/host-address': '192.0.2.1' },
+      },
       spec: { unschedulable: true },
       status: { conditions: [{ type: 'Ready', status: 'Unknown' }], allocatable: { cpu: '2' } },
     } as unknown as KubeObject;
-    expect(nodeMark(object)).toMatchObject({ isReady: false, isCordoned: true, allocatable: { cpu: 2000 } });
+    expect(nodeMark(object)).toMatchObject({
+      host: 'host-1',
+      hostAddress: '192.0.2.1',
+      isReady: false,
+      isCordoned: true,
+      allocatable: { cpu: 2000 },
+    });
   });
 });
 
@@ -116,6 +128,33 @@ describe('layOut', () => {
     } = picture;
     expect((waiting?.y ?? 0) + (waiting?.height ?? 0)).toBeLessThan(first?.y ?? 0);
     expect(picture.pods[0]?.y).toBeLessThan(waiting?.height ?? 0);
+  });
+
+  it.each([
+    [3, 5],
+    [1, 40],
+    [1000, 1],
+    [7, 30],
+  ])('has each of %d hosts in a frame of its own with its %d nodes', (hosts, each) => {
+    const nodes = Array.from({ length: hosts * each }, (_, i) => ({ ...node(`n-${i}`), host: `h-${i % hosts}` }));
+    const picture = layOut(loadsOf(nodes, [mark('p', 'n-0')]).loads, [], 900, 600);
+    expect([picture.hosts.length, picture.nodes.length]).toEqual([hosts, hosts * each]);
+    const isIn = (inner: Box, outer: Box) =>
+      inner.x >= outer.x &&
+      inner.y >= outer.y &&
+      inner.x + inner.width <= outer.x + outer.width &&
+      inner.y + inner.height <= outer.y + outer.height;
+    const apart = (one: Box, other: Box) =>
+      one.x + one.width <= other.x ||
+      other.x + other.width <= one.x ||
+      one.y + one.height <= other.y ||
+      other.y + other.height <= one.y;
+    const frames = new Map(picture.hosts.map((box) => [box.name, box]));
+    for (const box of picture.nodes) expect(isIn(box, frames.get(box.load.node.host) ?? box)).toBe(true);
+    const whole = { x: 0, y: 0, width: 900, height: picture.height };
+    expect(picture.hosts.filter((box) => !isIn(box, whole))).toEqual([]);
+    const overlap = picture.hosts.filter((box, i) => picture.hosts.some((other, j) => j > i && !apart(box, other)));
+    expect(overlap).toEqual([]);
   });
 
   it('is empty without nodes', () => expect(layOut([], [], 400, 300)).toMatchObject({ nodes: [], pods: [] }));

@@ -1,4 +1,4 @@
-import { type Amounts, parseAmounts, podRequests } from '@gantry/objects';
+import { type Amounts, ENGINE_LABEL, HOST_ADDRESS_ANNOTATION, parseAmounts, podRequests } from '@gantry/objects';
 import type { KubeObject, Node, Pod } from '@gantry/objects';
 
 /**
@@ -45,6 +45,8 @@ export interface NodeMark {
   readonly name: string;
   /** The Docker host on which its agent runs; '' when it does not say. */
   readonly host: string;
+  /** Where other hosts send packets for its pods; '' when it does not say. */
+  readonly hostAddress: string;
   readonly isReady: boolean;
   readonly isCordoned: boolean;
   readonly allocatable: Amounts;
@@ -55,7 +57,8 @@ export function nodeMark(object: KubeObject): NodeMark {
   return {
     uid: metadata.uid ?? '',
     name: metadata.name ?? '',
-    host: status?.nodeInfo?.machineID ?? '',
+    host: metadata.labels?.[ENGINE_LABEL] ?? '',
+    hostAddress: metadata.annotations?.[HOST_ADDRESS_ANNOTATION] ?? '',
     isReady: status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true,
     isCordoned: spec?.unschedulable === true,
     allocatable: parseAmounts(status?.allocatable),
@@ -70,7 +73,7 @@ export interface NodeLoad {
   readonly memory: number;
 }
 
-/** Nodes by name, and the pods that have no known node. Pods that have ended request nothing. */
+/** Nodes by host and name, and the pods that have no known node. Pods that have ended request nothing. */
 export function loadsOf(
   nodes: Iterable<NodeMark>,
   pods: Iterable<PodMark>,
@@ -81,7 +84,7 @@ export function loadsOf(
     if (present === undefined) byNode.set(pod.node, [pod]);
     else present.push(pod);
   }
-  const sorted = [...nodes].sort((a, b) => NATURAL.compare(a.name, b.name));
+  const sorted = [...nodes].sort((a, b) => NATURAL.compare(a.host, b.host) || NATURAL.compare(a.name, b.name));
   const loads = sorted.map((node): NodeLoad => {
     const own = byNode.get(node.name) ?? [];
     byNode.delete(node.name);

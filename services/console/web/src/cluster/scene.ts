@@ -123,7 +123,11 @@ function placeOf(sprite: Sprite, now: number): { fromX: number; fromY: number; f
   };
 }
 
-function drawBoxes(context: CanvasRenderingContext2D, { nodes, waiting }: PictureLayout, palette: Palette): void {
+function drawBoxes(
+  context: CanvasRenderingContext2D,
+  { hosts, nodes, waiting }: PictureLayout,
+  palette: Palette,
+): void {
   context.font = `500 11px ${palette.font}`;
   context.textBaseline = 'middle';
   if (waiting !== undefined) {
@@ -133,6 +137,17 @@ function drawBoxes(context: CanvasRenderingContext2D, { nodes, waiting }: Pictur
     context.setLineDash([4, 4]);
     context.strokeRect(waiting.x + 0.5, waiting.y + 0.5, waiting.width - 1, waiting.height - 1);
     context.setLineDash([]);
+  }
+  context.lineWidth = 1;
+  for (const { name, address, x, y, width, height } of hosts) {
+    context.fillStyle = palette.raised;
+    context.strokeStyle = palette.line;
+    context.beginPath();
+    context.roundRect(x + 0.5, y + 0.5, width - 1, height - 1, 7);
+    context.fill();
+    context.stroke();
+    context.fillStyle = palette.muted;
+    context.fillText(address === '' ? name : `${name} ${address}`, x + 8, y + 12, width - 16);
   }
   for (const { x, y, width, height, load } of nodes) {
     const { node, cpu, memory } = load;
