@@ -27,6 +27,7 @@ export { type InformedResource, type InformerEvent, Informers, namespacesOf } fr
 export { createFenceHolder, Leader, type LeaderOptions } from './leader.ts';
 export { LoopLog, type LoopState } from './loop-log.ts';
 export { reportedProcess, reportService } from './process-report.ts';
+export { QueueMeter } from './queue-meter.ts';
 export { planLeaseSpec } from './leader-record.ts';
 export { findObject } from './find-object.ts';
 export type { Log } from './log.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { raceAbort } from '@gantry/base';
+import { type Clock, formatMicroTime, raceAbort } from '@gantry/base';
 import { type ObjectClient, toGrpcFailure } from '@gantry/client';
+import { reportService } from '@gantry/controller-runtime';
 import {
   createHealth,
   type GroupMember,
@@ -9,6 +10,7 @@ import {
   healthService,
   httpEndpoint,
   type Metrics,
+  type ReportedParts,
 } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import type { AgentEnvironment } from './agent-environment.ts';
@@ -26,6 +28,7 @@ import type { EngineInfo } from './runtime/engine.ts';
 import type { Owner } from './runtime/labels.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import type { NodePodView } from './static-pods/node-pod-view.ts';
+import type { StepLog } from './pods/step-log.ts';
 import { PodStreams } from './streams/serve-stream.ts';
 import { usageHandlers } from './usage/usage-handlers.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
@@ -42,6 +45,7 @@ export interface ServedParts {
   readonly probes: NodeEndpointsOptions['probes'];
   readonly pods: Pick<NodePodView, 'list' | 'recordUid'>;
   readonly client: Pick<ObjectClient, 'create'>;
+  readonly steps: Pick<StepLog, 'state'>;
 }
 
 /**
@@ -76,7 +80,7 @@ export async function serveAgent(
   const server = grpcServer({
     tls,
     address: `0.0.0.0:${AGENT_PORT}`,
-    services: [agentService, healthService(health, clock)],
+    services: [agentService, healthService(health, clock), reportService(agentReport(parts, clock))],
     activities,
     clock,
     logger,
@@ -88,6 +92,15 @@ export async function serveAgent(
   } finally {
     await server.close?.();
   }
+}
+
+/** What this agent says of itself to API servers. It needs no election. */
+function agentReport({ self, steps }: ServedParts, clock: Clock): ReportedParts {
+  const startedAt = formatMicroTime(clock.now());
+  return {
+    process: () => ({ component: 'kubelet', identity: self.name, startedAt, state: 'running' }),
+    loops: () => [steps.state()],
+  };
 }
 
 /** The usage of pods, by the uids of their objects in the API. */

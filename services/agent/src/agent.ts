@@ -158,7 +158,19 @@ function registeredParts(
   const requester = () => Promise.resolve(withoutDispose(client));
   const storage = services.observers.evictor;
   const probes = services.observers.probes.metrics;
-  const served = { self, runtime: asRecorded(runtime, pods), engine, usage, meter, storage, probes, pods, client };
+  const { steps } = services;
+  const served = {
+    self,
+    runtime: asRecorded(runtime, pods),
+    engine,
+    usage,
+    meter,
+    storage,
+    probes,
+    pods,
+    client,
+    steps,
+  };
   return [
     (abort) => heartbeat.run(abort),
     (abort) => node.run(abort),

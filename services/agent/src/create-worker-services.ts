@@ -21,6 +21,7 @@ import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { NodeAdmission } from './pods/node-admission.ts';
 import { SeccompProfiles } from './pods/seccomp-profiles.ts';
+import { StepLog } from './pods/step-log.ts';
 import { Slots, startSlots, commandLimits } from './pods/slots.ts';
 import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
@@ -89,6 +90,7 @@ export type OwnServices = WorkerServices & {
   /** Only the pods of the API. */
   readonly source: PodSource;
   readonly renewals: Renewals;
+  readonly steps: StepLog;
   readonly pods: NodePodView;
   readonly staticFolder: StaticFolder;
   readonly observers: WorkerServices['observers'] & { readonly evictor: StorageEvictor; readonly fence: Fence };
@@ -122,16 +124,16 @@ export function createWorkerServices(
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const images = imagesOf(self, runtime, { clock, logger });
-  const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
+  const steps = stepsOf(self, client, { clock, random, logger });
   const tokens = new TokenSource(client, clock);
-  const persistent = persistentFolders(self, self.name, client, events, parts);
+  const persistent = persistentFolders(self, self.name, client, steps.events, parts);
   const sources = { source: configs, tokens, persistent, facts, resolver };
   const volumes = new PodVolumes({ ...sources, state: self.state, mounts, hostFiles, engine, clock });
   const { evictions, evictor, pressure, collector } = nodeEviction({ config, clock, logger }, self, parts, {
     pods,
     volumes,
     pulled: images.pulled,
-    events,
+    events: steps.events,
   });
   const renewals = new Renewals(clock);
   const fence = new Fence({ renewals, afterMs: config.fenceAfterSeconds * 1000 || Infinity, clock, logger });
@@ -139,7 +141,7 @@ export function createWorkerServices(
   const initial = () => expectedNode({ name, engineName, engine, registration: config.registration }, shares);
   const nodeSource = new NodeSource({ client, node: self.name, initial });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
-  const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
+  const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events: steps.events, clock, logger });
   const onWritten = terminationCounter(metrics);
   return {
     owner: { cluster: config.clusterId, node: self.name },
@@ -158,6 +160,7 @@ export function createWorkerServices(
     client,
     pods,
     source,
+    steps,
     staticFolder,
     ...gatesOf({ registered, source, staticFolder, renewals }, clock),
     atMostOne: new AtMostOne(apiClaimSource(client)),
@@ -182,7 +185,7 @@ export function createWorkerServices(
     imageUsers: new ImageUsers(clock),
     ...images,
     addresses: new AddressPool(config.podCidr, clock, random),
-    events,
+    events: steps.events,
     clock,
     random,
     logger,
@@ -290,13 +293,14 @@ export function createCleanupServices(
   const pods = onlyThose(podSource, (uid) => isStaticUid(uid) === (cleaned === 'static'));
   const folder = (shared: string) => join(shared, 'nodes', node);
   const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
-  const { config: source, facts, resolver, hostFiles, engine, runtime, addresses, events, removals } = services;
+  const { config: source, facts, resolver, hostFiles, engine, runtime, addresses, events, steps, removals } = services;
   return {
     facts,
     runtime,
     client,
     addresses,
     events,
+    steps,
     removals,
     clock,
     random,
@@ -319,6 +323,15 @@ export function createCleanupServices(
       clock,
     }),
   };
+}
+
+/** The log of what the workers do, with their Events, which are the kubelet's. */
+function stepsOf(
+  { name: host }: Self,
+  client: GrpcClient,
+  { clock, random, logger: log }: Pick<AgentEnvironment, 'clock' | 'random' | 'logger'>,
+): StepLog {
+  return new StepLog(clock, createEventRecorder({ client, component: 'kubelet', host, clock, random, log }));
 }
 
 /** Restricts a source to pods with certain uids; other pods are not touched. */

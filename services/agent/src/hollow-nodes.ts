@@ -23,6 +23,7 @@ import { FreshnessGate } from './pods/freshness-gate.ts';
 import { NodeAdmission } from './pods/node-admission.ts';
 import { ownWorkers, PodManager } from './pods/pod-manager.ts';
 import { Slots, commandLimits } from './pods/slots.ts';
+import { StepLog } from './pods/step-log.ts';
 import type { PodObservers, StartServices, WorkerServices } from './pods/worker-services.ts';
 import { ProbeMetrics } from './probes/probe-metrics.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
@@ -203,6 +204,8 @@ function sharedServices(
   reporter: StatusReporter,
   gate: FreshnessGate,
 ): Shared {
+  const recorder = createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger });
+  const steps = new StepLog(clock, recorder);
   const pulled = new PulledImages(folder, 'hollow');
   const { images } = new HollowRuntime({ clock, images: {}, anyImage: IMAGE });
   return {
@@ -254,7 +257,8 @@ function sharedServices(
     pulled,
     resolver: RESOLVER,
     addresses: new AddressPool(POD_CIDR, clock, random),
-    events: createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger }),
+    events: steps.events,
+    steps,
     startSlots: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
     observers: {

@@ -22,6 +22,7 @@ import {
   type Metrics,
   startService,
 } from '@gantry/service';
+import { AGENT_PORT } from './agents/agent-connection.ts';
 import { createAgentStreams } from './agents/agent-streams.ts';
 import { createAgentUsage } from './agents/agent-usage.ts';
 import { createAgentLogs } from './endpoints/logs/agent-logs.ts';
@@ -252,6 +253,7 @@ function introspectionOf(
     quotaBytes: etcdQuotaBytes,
     historyMinutes,
     services: processes,
+    agentPort: AGENT_PORT,
     peers: { ...peers, addresses: async () => (await peers.addresses()).filter((one) => !isOwnAddress(one)) },
   };
 }

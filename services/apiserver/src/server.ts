@@ -35,6 +35,7 @@ import { createReviewer } from './auth/access-reviews.ts';
 import { createAuthorizer } from './auth/authz/authorizer.ts';
 import { createBootstrapAuthenticator } from './auth/authn/bootstrap-token.ts';
 import { createCacheLookup } from './auth/authz/cache-lookup.ts';
+import type { ObjectLookup } from './auth/authz/object-lookup.ts';
 import { createRoleIndex, createRoleSource } from './auth/rbac/role-index.ts';
 import type { SigningKeySource } from './auth/authn/signing-keys.ts';
 import { StandingRequests } from './auth/authn/standing-requests.ts';
@@ -175,7 +176,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     leads,
     objects: serviceObjects,
   });
-  const introspection = introspectionOf(options, cache, leads);
+  const introspection = introspectionOf(options, cache, leads, security.lookup);
   const standing = new StandingRequests(clock);
   const flow = createFlowControl(options, cache);
   const starts = new Starts(clock);
@@ -225,12 +226,13 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 }
 
 function introspectionOf(
-  { introspection, tls, metrics, clock }: ApiServerOptions,
+  { introspection, tls, agentTls, metrics, clock }: ApiServerOptions,
   cache: WatchCache,
   leads: (signal: AbortSignal) => Promise<boolean>,
+  lookup: ObjectLookup,
 ): Introspection | undefined {
   if (introspection === undefined) return undefined;
-  return createIntrospection({ ...introspection, leads, cache, tls, metrics, clock });
+  return createIntrospection({ ...introspection, leads, cache, lookup, tls, agentTls, metrics, clock });
 }
 
 /** By this other API servers ask what this one does. */

@@ -1,5 +1,5 @@
 import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { keyOf, type Pod } from '@gantry/objects';
 import type { Eviction } from '../plan/pod-memory.ts';
 import type { PodGoal } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
@@ -129,7 +129,7 @@ export abstract class PodSteps {
         this.#hurry.clear();
         this.#beganCutOff = this.isCutOff();
         this.#wish = wishOf(this.#services.pods.get(this.uid));
-        const outcome = await this.once(step, signal);
+        const outcome = await this.#recordedStep(step, signal);
         failures = 0;
         if (outcome === 'ended') return;
         if (outcome !== 'again') await this.#work.wait(clock, outcome.requeueAt - clock.now(), signal);
@@ -138,8 +138,25 @@ export abstract class PodSteps {
         if (this.#step.signal.aborted) continue;
         failures += 1;
         logger.warn({ pod: this.uid, reason: errorMessage(error) }, 'a step of a pod failed');
+        using _ = this.#services.steps.backOff();
         await this.#hurry.wait(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal);
       }
+    }
+  }
+
+  async #recordedStep(step: AbortSignal, signal: AbortSignal): Promise<AfterStep> {
+    const { pods, steps } = this.#services;
+    const pod = pods.get(this.uid);
+    // Of a pod that only the engine has, the name is not known here.
+    const running = steps.begin(this.uid, pod === undefined ? { namespace: '', name: this.uid } : keyOf(pod));
+    try {
+      const outcome = await this.once(step, signal);
+      running.ended('done');
+      return outcome;
+    } catch (error) {
+      if (step.aborted) running.ended('aborted');
+      else running.ended('failed', error);
+      throw error;
     }
   }
 

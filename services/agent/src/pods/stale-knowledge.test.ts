@@ -33,6 +33,7 @@ import { PodWorker } from './pod-worker.ts';
 import { ProbeMetrics } from '../probes/probe-metrics.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Slots, commandLimits } from './slots.ts';
+import { StepLog } from './step-log.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 const KEY = { namespace: 'n', name: 'web' };
@@ -143,6 +144,7 @@ describe('the worker of a pod', () => {
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),
       events: { event: () => undefined },
+      steps: new StepLog(clock, { event: () => undefined }),
       startSlots: new Slots(1),
       removals: new Slots(1),
       clock,

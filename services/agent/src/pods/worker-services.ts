@@ -28,6 +28,7 @@ import type { PodView } from '../sources/pod-source.ts';
 import type { ContainerSpec } from '../runtime/containers.ts';
 import type { SeccompProfiles } from './seccomp-profiles.ts';
 import type { Slots } from './slots.ts';
+import type { StepLog } from './step-log.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 import type { NodeAdmission } from './node-admission.ts';
 
@@ -44,6 +45,8 @@ export interface EndServices {
   readonly volumes: Pick<PodVolumes, 'release' | 'readRecord' | 'writeRecord'>;
   readonly addresses: Pick<AddressPool, 'rest'>;
   readonly events: EventRecorder;
+  /** Receives what the workers do. */
+  readonly steps: Pick<StepLog, 'begin' | 'backOff'>;
   /** Limits how many containers are removed at once. */
   readonly removals: Slots;
   readonly clock: Clock;

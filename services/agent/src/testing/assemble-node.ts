@@ -42,6 +42,7 @@ import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Evictions } from '../eviction/evictions.ts';
 import { StorageEvictor } from '../eviction/storage-evictor.ts';
 import { Slots, startSlots, commandLimits } from '../pods/slots.ts';
+import { StepLog } from '../pods/step-log.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
 /** The environment of a node: its engine, its disk and its API server. */
@@ -86,6 +87,7 @@ export interface AssembledNode {
   readonly events: readonly string[];
   readonly runtime: Runtime;
   readonly services: WorkerServices;
+  readonly steps: StepLog;
   readonly volumes: PodVolumes;
   readonly evictor: StorageEvictor;
   readonly evictions: Evictions;
@@ -128,6 +130,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
   const recorder: EventRecorder = {
     event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
   };
+  const steps = new StepLog(clock, recorder);
   const volumes = new PodVolumes({
     state,
     mounts,
@@ -209,7 +212,8 @@ export function assembleNode(host: NodeHost): AssembledNode {
     puller: new ImagePuller({ images: runtime.images, records: pulled, sharing: unsharedPulls, clock }),
     pulled,
     addresses: new AddressPool(host.podCidr, clock, random),
-    events: recorder,
+    events: steps.events,
+    steps,
     startSlots: startSlots(host.parallelCalls, clock),
     removals: new Slots(host.parallelCalls),
     clock,
@@ -251,6 +255,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     events,
     runtime,
     services,
+    steps,
     volumes,
     evictor,
     evictions,

@@ -70,6 +70,10 @@ beforeAll(async () => {
     process: () => ({ component: 'kube-controller-manager', identity: 'c-1', state: 'standby' }),
     loops: () => [{ name: 'deployment' }, { name: 'job' }],
   });
+  const agent = await startProcess('host-1', {
+    process: () => ({ component: 'kubelet', identity: 'host-1', state: 'running' }),
+    loops: () => [{ name: 'pods' }],
+  });
   const at = (name: string, port: number) => ({ name, port, addresses: () => Promise.resolve(['127.0.0.1']) });
   server = await startApiServer({
     pki,
@@ -82,6 +86,7 @@ beforeAll(async () => {
       quotaBytes: 4000,
       historyMinutes: 5,
       // The last one has nobody at its port.
+      agentPort: agent,
       services: [at('scheduler', scheduler), at('controller-manager', manager), at('scheduler', 1)],
       peers: { name: 'apiserver', port: 1, addresses: () => Promise.reject(new RangeError('no such name')) },
     },
@@ -139,6 +144,37 @@ test('loops: by process, and a single one by name', async () => {
   ]);
   const one = await get('/gantry/v1/loops?component=kube-controller-manager&loop=job');
   expect(one['processes']).toMatchObject([{ loops: [{ name: 'job' }] }]);
+});
+
+test("loops of a node's agent, when it is named", async () => {
+  const node = async (name: string, addresses: object[]) => {
+    const made = await callServer(server, 'POST', '/api/v1/nodes', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { addresses } }),
+    });
+    expect(made.code).toBe(201);
+  };
+  await node('host-1', [{ type: 'InternalIP', address: '127.0.0.1' }]);
+  await node('host-2', [{ type: 'InternalIP', address: '127.0.0.1' }]);
+  await node('host-3', []);
+  expect(await get('/gantry/v1/loops?node=host-1')).toMatchObject({
+    processes: [{ component: 'kubelet', identity: 'host-1', state: 'running', loops: [{ name: 'pods' }] }],
+    unreachable: [],
+  });
+  expect(await get('/gantry/v1/loops?node=host-1&loop=other')).toMatchObject({ processes: [{ loops: [] }] });
+  // The agent of another node has its address: its certificate is not of this name.
+  expect(await get('/gantry/v1/loops?node=host-2')).toMatchObject({
+    processes: [],
+    unreachable: [{ reason: expect.stringContaining('UNAVAILABLE') }],
+  });
+  expect(await get('/gantry/v1/loops?node=host-3')).toMatchObject({
+    unreachable: [{ reason: 'the node has no InternalIP' }],
+  });
+  const unknown = await callServer(server, 'GET', '/gantry/v1/loops?node=nowhere');
+  expect([unknown.code, unknown.json]).toMatchObject([
+    404,
+    { reason: 'NotFound', message: expect.stringContaining('node') },
+  ]);
 });
 
 test('scheduling: decisions by pod, newest first', async () => {

@@ -1,7 +1,9 @@
 import { type Clock, errorMessage, formatMicroTime } from '@gantry/base';
+import { type Node, StatusError } from '@gantry/objects';
 import { type KeyValueStore, type MemberStatus, prefixEnd } from '@gantry/etcd';
 import type { GroupMember, Metrics, ReportedParts } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
+import type { ObjectLookup } from '../auth/authz/object-lookup.ts';
 import { listVersion, type WatchCache } from '../cache/index.ts';
 import { ownReport } from './own-report.ts';
 import { createProcessReports, type Gathered, type ProcessParts, type ReportingService } from './process-reports.ts';
@@ -21,12 +23,18 @@ export interface IntrospectionSettings {
   /** The services with a leader, and the other API servers. */
   readonly services: readonly ReportingService[];
   readonly peers: ReportingService;
+  /** The port of agents. */
+  readonly agentPort: number;
 }
 
 export interface IntrospectionOptions extends IntrospectionSettings {
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly cache: Pick<WatchCache, 'revision'>;
   readonly tls: TlsSource;
+  /** Its certificates for agents, whose authority is another one. */
+  readonly agentTls: TlsSource;
+  /** Finds nodes. */
+  readonly lookup: Pick<ObjectLookup, 'get'>;
   readonly metrics: Metrics;
   readonly clock: Clock;
 }
@@ -53,6 +61,7 @@ const CALL_TIMEOUT_MS = 2000;
 export function createIntrospection(options: IntrospectionOptions): Introspection {
   const { clock, kv, cache, historyMinutes } = options;
   const reports = createProcessReports(options.tls, clock);
+  const agents = createProcessReports(options.agentTls, clock);
   const marks = new RevisionMarks({ clock, revision: () => cache.revision, keepMs: historyMinutes * 60_000 });
   const newestRevision = async (signal: AbortSignal) =>
     (await kv.range({ key: ELECTIONS, fields: 'count' }, { signal, timeoutMs: CALL_TIMEOUT_MS })).revision;
@@ -69,7 +78,11 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
   const stamped = (value: object) => ({ at: formatMicroTime(clock.now()), ...value });
   return {
     parts,
-    member: { name: 'introspection', run: (signal) => marks.run(signal), close: async () => reports[Symbol.dispose]() },
+    member: {
+      name: 'introspection',
+      run: (signal) => marks.run(signal),
+      close: async () => void [reports, agents].map((one) => one[Symbol.dispose]()),
+    },
     views: {
       leaders: async (wanted, signal) => {
         const [found, elections, api] = await Promise.all([
@@ -84,7 +97,11 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
         });
       },
       loops: async (wanted) => {
-        const { reports: found, unreachable } = await reports.gather(options.services, ['process', 'loops', 'queue']);
+        const { node } = wanted;
+        const { reports: found, unreachable } =
+          node === undefined
+            ? await reports.gather(options.services, ['process', 'loops', 'queue'])
+            : await agents.gather([agentOf(options, node)], ['process', 'loops']);
         const processes = found
           .map(({ address, parts: { process, loops = [], queue } }) => ({
             address,
@@ -118,6 +135,21 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
         const [{ reports: found }, range] = await Promise.all([servers(['process', 'marks']), oldest.find(signal)]);
         return stamped({ keptMinutes: historyMinutes, ...historyOf(range, found) });
       },
+    },
+  };
+}
+
+/** The agent of a node. Throws StatusError NotFound. */
+function agentOf({ lookup, agentPort }: IntrospectionOptions, name: string): ReportingService {
+  const node: Partial<Node> | undefined = lookup.get('nodes', '', name);
+  if (node === undefined) throw new StatusError('NotFound', `node: there is no node ${JSON.stringify(name)}`);
+  const own = (node.status?.addresses ?? []).find(({ type }) => type === 'InternalIP');
+  return {
+    name,
+    port: agentPort,
+    addresses: async () => {
+      if (own === undefined) throw StatusError.unavailable('the node has no InternalIP');
+      return [own.address];
     },
   };
 }

@@ -51,6 +51,7 @@ const object = createRoute({
 const loops = createRoute({
   getParentRoute: () => root,
   path: '/control-loops',
+  validateSearch: texts('node'),
   component: lazyRouteComponent(() => import('./control-plane/loops-page.tsx'), 'LoopsPage'),
 });
 

@@ -4,7 +4,7 @@ import { sendJson } from '../../http/respond.ts';
 import type { Introspection } from '../../introspection/introspection.ts';
 
 const ROOT = '/gantry/v1';
-const FILTERS = ['component', 'loop', 'namespace', 'pod'];
+const FILTERS = ['component', 'loop', 'node', 'namespace', 'pod'];
 
 /** `/gantry/v1/...`: what the control plane does (docs/introspection.md). Without an introspection there are no such paths. */
 export function introspectionRoutes(introspection: Introspection | undefined): Router {

@@ -1,9 +1,11 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { formatAge } from '../shell/ages.ts';
-import { useConsole } from '../shell/console-context.ts';
+import { quote } from '../objects/kubectl.ts';
+import { useConsole, useLive } from '../shell/console-context.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { EMPTY_LOG, type Failover, gapMs, observeLeaders } from './failovers.ts';
+import { objectFormat } from '../watch/formats.ts';
 import type { Candidate, Decision, Leader, LeadersReport, Loop, LoopsReport } from './reports.ts';
 import { useReport } from './use-report.ts';
 
@@ -41,16 +43,65 @@ export function LoopsPage(): ReactNode {
           <Failovers failovers={log.failovers} />
         </>
       )}
-      {loops.error ? <Failure error={loops.error} what="the control loops" /> : null}
-      {(loops.data?.processes ?? []).map((process) => (
-        <Process key={process.identity} process={process} at={loops.data?.at ?? ''} />
+      <Processes report={loops.data} error={loops.error} />
+      <Agents />
+    </div>
+  );
+}
+
+interface ProcessesProps {
+  readonly report: LoopsReport | undefined;
+  readonly error: unknown;
+}
+
+function Processes({ report, error }: ProcessesProps): ReactNode {
+  const { processes = [], unreachable = [], at = '' } = report ?? {};
+  return (
+    <>
+      {error ? <Failure error={error} what="the control loops" /> : null}
+      {processes.map((process) => (
+        <Process key={process.identity} process={process} at={at} />
       ))}
-      {(loops.data?.unreachable ?? []).map(({ address = '', reason = '' }) => (
+      {unreachable.map(({ address = '', reason = '' }) => (
         <p key={address} className="notice waiting">
           {address} does not respond: {reason}
         </p>
       ))}
-    </div>
+    </>
+  );
+}
+
+const NODE_NAMES = objectFormat(({ metadata: { uid = '', name = '' } }) => ({ uid, name }));
+
+/** What the agent of one node does: agents are many, and each is asked only when somebody looks. */
+function Agents(): ReactNode {
+  const { node = '' } = useSearch({ from: '/control-loops' });
+  const navigate = useNavigate();
+  const { rows } = useLive({ path: '/api/v1/nodes', format: NODE_NAMES });
+  const path = `loops?${new URLSearchParams({ node })}`;
+  const { data, error } = useReport<LoopsReport>(path, LOOPS_MS, node !== '');
+  const names = [...rows.values()].map(({ name }) => name).sort();
+  const choose = (chosen: string) =>
+    void navigate({ to: '/control-loops', search: (old) => ({ ...old, node: chosen || undefined }), replace: true });
+  return (
+    <section>
+      <h2>Agents</h2>
+      <label>
+        Node{' '}
+        <select value={node} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          <option value="">none</option>
+          {(node === '' || names.includes(node) ? names : [node, ...names]).map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      {node === '' ? null : (
+        <>
+          <Kubectl command={`kubectl get --raw ${quote(`/gantry/v1/${path}`)}`} />
+          <Processes report={data} error={error} />
+        </>
+      )}
+    </section>
   );
 }
 

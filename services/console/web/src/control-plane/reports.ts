@@ -18,7 +18,8 @@ export interface Candidate {
   readonly component: string;
   readonly identity: string;
   readonly startedAt: string;
-  readonly state: 'leading' | 'standby';
+  /** `running`: there is no election, as of agents. */
+  readonly state: 'leading' | 'standby' | 'running';
   readonly leaseTtlMs?: number;
   readonly term?: Term;
 }

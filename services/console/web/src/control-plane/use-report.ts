@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useConsole } from '../shell/console-context.ts';
 
-/** A report of the control plane, read again and again. The server gathers it at most twice a second. */
-export function useReport<T>(name: string, everyMs: number) {
+/** A report of the control plane, read again and again while it is wanted. The server gathers it at most twice a second. */
+export function useReport<T>(name: string, everyMs: number, isWanted = true) {
   const { api } = useConsole();
   return useQuery({
     queryKey: ['report', name],
+    enabled: isWanted,
     queryFn: ({ signal }) => api.json<T>(`/gantry/v1/${name}`, { signal }),
     refetchInterval: everyMs,
     retry: false,
