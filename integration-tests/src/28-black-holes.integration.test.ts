@@ -25,7 +25,7 @@ import {
 import { beforeAll, expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
-import { API_PORTS, cut, ETCD_PORTS, healAfter, type Ports } from './harness/network-cuts.ts';
+import { API_PORTS, cut, ETCD_PORTS, heal, healAfter, type Ports } from './harness/network-cuts.ts';
 
 const cluster = new Cluster();
 const LIMIT_MS = 5000;
@@ -322,4 +322,82 @@ test.each(CASES)('after a cut of $what for $seconds s, work goes on in time', as
   expect(Object.entries(afterMs).filter(([, ms]) => ms > limitMs)).toEqual([]);
   // Before the heal, nothing works. The time of the heal is that of the last container.
   expect(Object.entries(afterMs).filter(([, ms]) => ms < -2000)).toEqual([]);
+});
+
+/** Clients that write all the time, over connections that they keep. */
+const WRITERS = 6;
+/** Until etcd is lost (6 s), the load balancer knows it (4 s), and a write has waited (6 s), with time for a busy machine. */
+const WRITES_WITHIN_MS = 30_000;
+
+test('clients of an API server that is cut from etcd go on with another one, though they keep their connections', {
+  timeout: 300_000,
+}, async () => {
+  await using namespace = await cluster.namespace();
+  const target = readKubeconfig(cluster.kubeconfig);
+  const clients = Array.from({ length: WRITERS }, () => createHttpClient(target));
+  const keys = clients.map((_, index) => ({ namespace: namespace.name, name: `w${index}` }));
+  for (const [index, client] of clients.entries()) {
+    const metadata = keys[index] ?? expect.unreachable();
+    await client.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata }, soon());
+  }
+  const stop = new AbortController();
+  const watched = new Map<string, string>();
+  const watching = (async () => {
+    // The watcher, too: it continues where the watch has ended.
+    while (!stop.signal.aborted) {
+      const options = { namespace: namespace.name, sendInitialEvents: true };
+      try {
+        for await (const batch of clients[0]?.watch(CONFIG_MAPS, options, stop.signal) ?? []) {
+          for (const event of batch)
+            if (event.type !== 'BOOKMARK')
+              watched.set(event.object.metadata.name ?? '', event.object.data?.['turn'] ?? '');
+        }
+      } catch (error) {
+        // It ended, or etcd did not answer while it began.
+        const isRetried = isReason(error, 'ServiceUnavailable') || isReason(error, 'Timeout');
+        if (!stop.signal.aborted && !isRetried) throw error;
+      }
+    }
+  })();
+  watching.catch(() => stop.abort());
+  const write = async (index: number, turn: string) => {
+    const patch = { merge: { data: { turn } } };
+    await clients[index]?.patch(CONFIG_MAPS, keys[index] ?? expect.unreachable(), patch, AbortSignal.timeout(60_000));
+  };
+  try {
+    for (const container of await cluster.containers('apiserver')) {
+      const turn = container.name;
+      await cut(cluster, container, ETCD_PORTS);
+      const cutAt = Date.now();
+      try {
+        const tookMs = await Promise.all(
+          clients.map(async (_, index) => {
+            await eventually('a write is acknowledged', PATIENCE_MS, async () => {
+              await write(index, turn);
+              return true;
+            });
+            return Date.now() - cutAt;
+          }),
+        );
+        await eventually(
+          'the watch has seen them',
+          PATIENCE_MS,
+          () => stop.signal.aborted || keys.every(({ name }) => watched.get(name) === turn),
+        );
+        const sawMs = Date.now() - cutAt;
+        process.stdout.write(`${turn}: milliseconds until a write: ${tookMs.join(', ')}; until seen: ${sawMs}\n`);
+        expect(Math.max(...tookMs, sawMs)).toBeLessThan(WRITES_WITHIN_MS);
+      } finally {
+        await heal(cluster, container);
+      }
+      await eventually('it is ready again', PATIENCE_MS, async () => {
+        for (const client of direct) await client.raw({ method: 'GET', path: '/readyz' }, soon());
+        return true;
+      });
+    }
+  } finally {
+    stop.abort();
+    await watching;
+    for (const client of clients) client[Symbol.dispose]();
+  }
 });

@@ -19,7 +19,7 @@ export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
 export { eventLoopWatch } from './event-loop-watch.ts';
 export { ConfigError, type ConfigReader, readConfig, settingsOf } from './config.ts';
-export { grpcServer } from './grpc/grpc-server.ts';
+export { type GrpcServer, grpcServer } from './grpc/grpc-server.ts';
 export type { GrpcCall, GrpcService } from './grpc/grpc-service.ts';
 export { healthService } from './grpc/health-service.ts';
 export { introspectionService, type ReportedParts } from './grpc/introspection-service.ts';

@@ -30,6 +30,7 @@ import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, par
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { auditCounters, reportCache, snapshotMeter, storageMeter, storeRetryCounter } from './meters.ts';
 import type { ApiServerConfig } from './config.ts';
+import type { EtcdReachOptions } from './etcd-reach.ts';
 import { AddressedTls } from './loops/addressed-tls.ts';
 import type { IntrospectionSettings } from './introspection/introspection.ts';
 import { serviceInDns } from './introspection/process-reports.ts';
@@ -118,6 +119,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     },
     listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
     storeHealth: (signal) => etcdHealth(etcd, signal),
+    etcd: { members: askMembers(etcd), giveUpWrites: (waitedMs) => store.giveUpWrites(waitedMs) },
     usage,
     agentStreams: createAgentStreams(agentTls, clock),
     agentLogs: createAgentLogs(agentTls, clock),
@@ -231,6 +233,15 @@ function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly Component
     }
   };
   return Promise.all(Array.from({ length: etcd.memberCount }, (_, member) => ask(member)));
+}
+
+/** A question to each member, which it answers if it has a quorum. */
+function askMembers({ kv, memberCount }: Etcd): EtcdReachOptions['members'] {
+  const request = { key: INCARNATION_KEY, fields: 'count' } as const;
+  return Array.from(
+    { length: memberCount },
+    (_, member) => (signal) => kv.range(request, { signal, timeoutMs: HEALTH_MS, member }),
+  );
 }
 
 /** What this API server needs to show what the control plane does. */

@@ -17,7 +17,7 @@ import {
   grpcServer,
   type GrpcService,
   type Health,
-  type HealthCheck,
+  type GrpcServer,
   healthService,
   introspectionService,
   type Logger,
@@ -35,7 +35,6 @@ import { createReviewer } from './auth/access-reviews.ts';
 import { createAuthorizer } from './auth/authz/authorizer.ts';
 import { createBootstrapAuthenticator } from './auth/authn/bootstrap-token.ts';
 import { createCacheLookup } from './auth/authz/cache-lookup.ts';
-import type { ObjectLookup } from './auth/authz/object-lookup.ts';
 import { createRoleIndex, createRoleSource } from './auth/rbac/role-index.ts';
 import type { SigningKeySource } from './auth/authn/signing-keys.ts';
 import { StandingRequests } from './auth/authn/standing-requests.ts';
@@ -58,13 +57,19 @@ import {
   type StoreHealth,
   createRegistry,
 } from './registry/index.ts';
-import { createIntrospection, type Introspection, type IntrospectionSettings } from './introspection/introspection.ts';
+import { EtcdReach, type EtcdReachOptions } from './etcd-reach.ts';
+import {
+  createIntrospection,
+  type Introspection,
+  type IntrospectionOptions,
+  type IntrospectionSettings,
+} from './introspection/introspection.ts';
 import { kubernetesEndpoints } from './loops/kubernetes-endpoints.ts';
 import type { PeerRegistry } from './peer-registry.ts';
 import { eventSweeper } from './loops/event-sweeper.ts';
 import { objectService } from './endpoints/grpc/object-service.ts';
 import { createRestEndpoint } from './endpoints/router/rest-endpoint.ts';
-import { httpsServer, type HttpsServerOptions } from './http/https-server.ts';
+import { type HttpsServer, httpsServer, type HttpsServerOptions } from './http/https-server.ts';
 import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';
 import { healthChecks, readinessMember, type ServerState } from './readiness.ts';
 import type { ObjectStore } from './storage/index.ts';
@@ -109,8 +114,8 @@ export interface ApiServerOptions {
   readonly agentLogs: AgentLogs;
   /** Absent: what the control plane does is not shown. */
   readonly introspection?: IntrospectionSettings;
-  /** Further conditions of readiness. */
-  readonly readyChecks?: readonly HealthCheck[];
+  /** The members of etcd, and the writes that wait for them. Absent: etcd is taken to answer. */
+  readonly etcd?: EtcdReachOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: NewUid;
@@ -163,7 +168,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...{ webhookCaller, settings, storeHealth, usage },
   };
   const registry = createRegistry(dependencies);
-  const checks = healthChecks(state, cache, options.readyChecks ?? []);
+  const clients = new Clients();
+  const reach = etcdReach(options, clients, () => introspection?.isAnotherReady());
+  const checks = healthChecks(state, cache, reach === undefined ? [] : [reach.check]);
   const health = createHealth({ live: checks.livez, ready: checks.readyz });
   const client = createLoopbackClient(registry);
   const leads = (signal: AbortSignal): Promise<boolean> => options.peers?.isFirst(signal) ?? Promise.resolve(true);
@@ -176,7 +183,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     leads,
     objects: serviceObjects,
   });
-  const introspection = introspectionOf(options, cache, leads, security.lookup);
+  const isReady = async (): Promise<boolean> => (await health.ready()).length === 0;
+  const introspection = introspectionOf(options, { cache, leads, lookup: security.lookup, isReady });
   const standing = new StandingRequests(clock);
   const flow = createFlowControl(options, cache);
   const starts = new Starts(clock);
@@ -196,11 +204,25 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     checks,
     introspection,
     stopping: stopping.signal,
+    watchesEnd: () => clients.watchesEnd,
   });
   const hooks: ServingHooks = { convert: (crd) => convertByWebhook(crd, { caller: webhookCaller, newUid }) };
   serveDefinitions(cache, resourceRegistry, hooks);
+  const servers = endpoints(options, {
+    serve,
+    starts,
+    services: [
+      objectService({ registry, resourceRegistry, flowControl: flow.control, audit: options.audit, clock, logger }),
+      healthService(health, clock),
+      ...(introspection === undefined ? [] : [reportService(introspection.parts)]),
+    ],
+    onDrain: () => stopping.abort(),
+    mayUpgrade: (path, protocol) => isStream(path, protocol) || aggregation.index.remoteAt(path) !== undefined,
+  });
+  clients.servers = servers;
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
+    ...(reach === undefined ? [] : [reach.member]),
     { name: 'standing-requests', run: (signal) => standing.run(signal) },
     ...aggregation.members,
     ...(introspection === undefined ? [] : [introspection.member]),
@@ -209,17 +231,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       ...{ client, registry, cache, hooks, leads, legacyTokens },
       onBootstrapped: () => (state.bootstrap = 'done'),
     }),
-    ...endpoints(options, {
-      serve,
-      starts,
-      services: [
-        objectService({ registry, resourceRegistry, flowControl: flow.control, audit: options.audit, clock, logger }),
-        healthService(health, clock),
-        ...(introspection === undefined ? [] : [reportService(introspection.parts)]),
-      ],
-      onDrain: () => stopping.abort(),
-      mayUpgrade: (path, protocol) => isStream(path, protocol) || aggregation.index.remoteAt(path) !== undefined,
-    }),
+    ...servers,
     readinessMember(state, clock, options.unreadyMs ?? 1500),
   ];
   return { members, health, registry, client, cache };
@@ -227,12 +239,42 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 
 function introspectionOf(
   { introspection, tls, agentTls, metrics, clock }: ApiServerOptions,
-  cache: WatchCache,
-  leads: (signal: AbortSignal) => Promise<boolean>,
-  lookup: ObjectLookup,
+  own: Pick<IntrospectionOptions, 'cache' | 'leads' | 'lookup' | 'isReady'>,
 ): Introspection | undefined {
   if (introspection === undefined) return undefined;
-  return createIntrospection({ ...introspection, leads, cache, lookup, tls, agentTls, metrics, clock });
+  return createIntrospection({ ...introspection, ...own, tls, agentTls, metrics, clock });
+}
+
+/** The clients of this process's servers. */
+class Clients {
+  servers: readonly (HttpsServer | GrpcServer)[] = [];
+  #watches = new AbortController();
+
+  /** Ends the watches that are open now. */
+  get watchesEnd(): AbortSignal {
+    return this.#watches.signal;
+  }
+
+  release(): void {
+    const ended = this.#watches;
+    this.#watches = new AbortController();
+    for (const server of this.servers) server.releaseConnections();
+    ended.abort();
+  }
+}
+
+function etcdReach(
+  { etcd, clock, logger }: ApiServerOptions,
+  clients: Clients,
+  isAnotherReady: () => Promise<boolean> | undefined,
+): EtcdReach | undefined {
+  if (etcd === undefined) return undefined;
+  return new EtcdReach({
+    ...etcd,
+    isAnotherReady: async () => (await isAnotherReady()) ?? false,
+    releaseConnections: () => clients.release(),
+    ...{ clock, logger },
+  });
 }
 
 /** By this other API servers ask what this one does. */
@@ -251,7 +293,7 @@ function endpoints(
     readonly onDrain: () => void;
     readonly mayUpgrade: HttpsServerOptions['mayUpgrade'];
   },
-): readonly GroupMember[] {
+): readonly (HttpsServer | GrpcServer)[] {
   const shared = { tls, clock, logger };
   return [
     grpcServer({

@@ -12,6 +12,8 @@ export class StreamEndedError extends Error {
 export const CLIENT_GONE = new StreamEndedError('the client has gone');
 export const PEER_ENDED = new StreamEndedError('the client certificate is no longer valid');
 
+export const RELEASED = new StreamEndedError('the server cannot answer now');
+
 export const CERTIFICATE_ENDED = { code: status.UNAUTHENTICATED, details: PEER_ENDED.message };
 
 /** The error of a failed call for its client. */

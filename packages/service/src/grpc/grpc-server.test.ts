@@ -258,3 +258,40 @@ describe('a server that stops', () => {
     await drained;
   });
 });
+
+describe('a server that releases its connections', () => {
+  it('ends streams, lets calls finish, and gets later calls over new connections', async () => {
+    const seen = Promise.withResolvers<unknown>();
+    const go = Promise.withResolvers<unknown>();
+    const handlers: Handlers = {
+      ...unary(async ({ name }) => {
+        if (name !== 'running') return reply(name);
+        seen.resolve(undefined);
+        await go.promise;
+        return reply('finished');
+      }),
+      ...stream(async function* ({ signal }) {
+        yield batch('1');
+        throw await aborted(signal);
+      }),
+    };
+    await using server = await start(handlers);
+    const call = watch(server.client);
+    await once(call, 'data');
+    const channel = server.client.getChannel();
+    const { answer } = get(server.client, 'running');
+    await seen.promise;
+    const ended = once(call, 'error');
+    const left = new Promise((resolve) => {
+      channel.watchConnectivityState(channel.getConnectivityState(false), Infinity, resolve);
+    });
+    server.server.releaseConnections();
+    expect(await ended).toEqual([
+      expect.objectContaining({ code: status.UNAVAILABLE, details: 'the server cannot answer now' }),
+    ]);
+    await left;
+    expect((await get(server.client, 'next').answer).toString()).toBe('next');
+    go.resolve(undefined);
+    expect((await answer).toString()).toBe('finished');
+  });
+});

@@ -9,11 +9,13 @@ import { Places } from '../connections/places.ts';
 import { whenGreeted } from '../connections/when-greeted.ts';
 import type { Logger } from '../logger.ts';
 import type { GroupMember } from '../run-group.ts';
+import { RELEASED } from './call-failures.ts';
 import type { GrpcError, GrpcService } from './grpc-service.ts';
 import { Peers } from './peers.ts';
 import { serveCalls } from './serve-calls.ts';
 
 type ServerOptions = GrpcServerOptions & { readonly starts: Starts };
+type ConnectionInjector = ReturnType<Server['createConnectionInjector']>;
 
 /** The address, the services and the identity of a server. */
 export interface GrpcServerOptions {
@@ -36,12 +38,19 @@ export interface GrpcServerOptions {
   readonly onListening?: (port: number) => void;
 }
 
+export interface GrpcServer extends GroupMember {
+  /** Ends all streams, and each open connection after its running calls. */
+  releaseConnections(): void;
+}
+
 /** Milliseconds that a connection without a call stays open. */
 const IDLE_MS = 120_000;
 const PING_MS = 10_000;
 /** Milliseconds that a client may send nothing, though it gets pings. */
 const SILENCE_MS = 15_000;
 const HANDSHAKE_MS = 10_000;
+/** Milliseconds for the running calls of a released connection. */
+const RELEASE_MS = 15_000;
 const MAX_STREAMS = 10_000;
 /** Limits of open connections: in total and per address. */
 const CONNECTION_LIMITS = { max: 8000, maxOfAddress: 1000 };
@@ -62,16 +71,19 @@ const SERVER_OPTIONS = {
  * A gRPC server with mutual TLS. A renewed server certificate applies to new connections; open ones are not closed. A client's certificate
  * is checked at every call, and its streams end when it expires. Draining lets unary calls finish and ends streams.
  */
-export function grpcServer(given: GrpcServerOptions): GroupMember {
+export function grpcServer(given: GrpcServerOptions): GrpcServer {
   const options: ServerOptions = { ...given, starts: given.starts ?? new Starts(given.clock) };
   const server = new Server(SERVER_OPTIONS);
   const stopping = new AbortController();
   const peers = new Peers(options);
+  let streams = new AbortController();
+  const ending = () => ({ stopping: stopping.signal, released: streams.signal });
   for (const service of options.services) {
-    server.addService(serviceDefinition(service.descriptor), serveCalls(service, options, stopping.signal, peers));
+    server.addService(serviceDefinition(service.descriptor), serveCalls(service, options, ending, peers));
   }
   const silence = new Silence(options.clock, SILENCE_MS);
-  const listener = listenerOf(server, peers, silence, options);
+  const injection = new Injection(server);
+  const listener = listenerOf(injection, peers, silence, options);
   return {
     name: 'grpc-server',
     run: async (signal) => {
@@ -80,6 +92,11 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
       await listen(listener, options, signal);
       await checked;
       silence.stop();
+    },
+    releaseConnections: () => {
+      injection.release(options.clock);
+      streams.abort(RELEASED);
+      streams = new AbortController();
     },
     drain: () => {
       stopping.abort();
@@ -93,13 +110,48 @@ export function grpcServer(given: GrpcServerOptions): GroupMember {
   };
 }
 
+/** The way of connections into the library's server. */
+class Injection {
+  readonly #server: Server;
+  #injector: ConnectionInjector;
+  #connections = 0;
+
+  constructor(server: Server) {
+    this.#server = server;
+    this.#injector = this.#create();
+  }
+
+  add(socket: Socket): void {
+    this.#connections += 1;
+    this.#injector.injectConnection(socket);
+  }
+
+  /** Connections end after their running calls, or after `RELEASE_MS`. Later ones get another injector: the library ends all of one. */
+  release(clock: Clock): void {
+    if (this.#connections === 0) return;
+    const released = this.#injector;
+    this.#injector = this.#create();
+    this.#connections = 0;
+    released.drain(RELEASE_MS);
+    clock.setTimer(2 * RELEASE_MS, () => released.destroy());
+  }
+
+  #create(): ConnectionInjector {
+    return this.#server.createConnectionInjector(ServerCredentials.createInsecure());
+  }
+}
+
 /** Accepts connections within the limits. */
-function listenerOf(server: Server, peers: Peers, silence: Silence, { tls, http, starts }: ServerOptions): NetServer {
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+function listenerOf(
+  injection: Injection,
+  peers: Peers,
+  silence: Silence,
+  { tls, http, starts }: ServerOptions,
+): NetServer {
   const inject = (socket: Socket) => {
     silence.add(socket);
     socket.once('close', () => silence.remove(socket));
-    injector.injectConnection(socket);
+    injection.add(socket);
   };
   const secure = tls === 'insecure' ? undefined : tlsListener(tls, { inject, peers, http });
   const accept = (socket: Socket) => (secure === undefined ? inject(socket) : secure.accept(socket));

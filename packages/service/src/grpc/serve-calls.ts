@@ -14,6 +14,7 @@ import {
   failureOf,
   logUnexpected,
   PEER_ENDED,
+  RELEASED,
   StreamEndedError,
   trailers,
 } from './call-failures.ts';
@@ -28,11 +29,17 @@ export interface CallOptions {
   readonly toGrpcError: (error: unknown) => GrpcError;
 }
 
-/** The methods of a service as grpc-js calls them. Streams end when `stopping` is aborted. */
+/** What ends the streams that begin now: that the server stops, and that it releases its connections. */
+interface Ending {
+  readonly stopping: AbortSignal;
+  readonly released: AbortSignal;
+}
+
+/** The methods of a service as grpc-js calls them. */
 export function serveCalls(
   service: GrpcService,
   options: CallOptions,
-  stopping: AbortSignal,
+  ending: () => Ending,
   peers: Peers,
 ): UntypedServiceImplementation {
   const out: UntypedServiceImplementation = {};
@@ -42,7 +49,7 @@ export function serveCalls(
         out[name] = unary(handler, options, peers);
         break;
       case 'stream':
-        out[name] = serverStream(handler, options, stopping, peers);
+        out[name] = serverStream(handler, options, ending, peers);
         break;
     }
   }
@@ -84,7 +91,7 @@ function unary(
 function serverStream(
   handler: Extract<GrpcHandler, { kind: 'stream' }>,
   { toGrpcError, logger, starts }: CallOptions,
-  stopping: AbortSignal,
+  ending: () => Ending,
   peers: Peers,
 ): handleServerStreamingCall<object, object> {
   return (call) => {
@@ -94,8 +101,11 @@ function serverStream(
       return;
     }
     const { abort } = followCancel(call);
+    const { stopping, released } = ending();
     const stop = () => abort.abort(new StreamEndedError('the server is stopping'));
+    const release = () => abort.abort(RELEASED);
     stopping.addEventListener('abort', stop, { once: true });
+    released.addEventListener('abort', release, { once: true });
     const left = peers.follow(peer, abort);
     const begin = async () => {
       for await (const element of handler.handle(call.request as never, callInfo(call, abort.signal, peer))) {
@@ -114,18 +124,21 @@ function serverStream(
         () => call.end(),
         (error: unknown) => {
           if (call.cancelled) return;
-          const failure = stopping.aborted
-            ? { code: status.UNAVAILABLE, message: 'the server is stopping', trailers: {} }
+          const isOver = stopping.aborted || abort.signal.reason === RELEASED;
+          const why = stopping.aborted ? 'the server is stopping' : RELEASED.message;
+          const failure = isOver
+            ? { code: status.UNAVAILABLE, message: why, trailers: {} }
             : error === PEER_ENDED
               ? { code: CERTIFICATE_ENDED.code, message: CERTIFICATE_ENDED.details, trailers: {} }
               : failureOf(error, toGrpcError);
-          if (!stopping.aborted) logUnexpected(logger, failure, error);
+          if (!isOver) logUnexpected(logger, failure, error);
           call.emit('error', { code: failure.code, details: failure.message, metadata: trailers(failure) });
         },
       )
       .finally(() => {
         left();
         stopping.removeEventListener('abort', stop);
+        released.removeEventListener('abort', release);
       });
   };
 }

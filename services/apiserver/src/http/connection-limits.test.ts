@@ -1,5 +1,7 @@
 import { type EventEmitter, once } from 'node:events';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import http2 from 'node:http2';
+import { Agent, get as httpsGet } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -17,6 +19,8 @@ const LONG = { perOwner: 100, total: 1000, anonymousIdleMs: 10_000_000, idleMs: 
 let pki: TestPki;
 let port = 0;
 let stop: () => Promise<void>;
+let release: () => void;
+let answerLater: (() => void) | undefined;
 
 /** Starts a server. Requests end at once, except those for `/lasting`. The header `user` names the user. */
 async function start(limits: ConnectionLimits, clock: Clock = fastClock): Promise<void> {
@@ -24,6 +28,7 @@ async function start(limits: ConnectionLimits, clock: Clock = fastClock): Promis
     const { user } = req.headers;
     if (typeof user === 'string') connectionOf(transportOf(req))?.belongsTo(user);
     if (req.url === '/lasting') res.write('begun');
+    else if (req.url === '/later') answerLater = () => res.end('ok');
     else res.end('ok');
   };
   const listening = Promise.withResolvers<number>();
@@ -40,6 +45,7 @@ async function start(limits: ConnectionLimits, clock: Clock = fastClock): Promis
     onListening: listening.resolve,
     mayUpgrade: () => false,
   });
+  release = () => server.releaseConnections();
   const stopping = new AbortController();
   const running = server.run(stopping.signal);
   stop = async () => {
@@ -53,7 +59,10 @@ async function start(limits: ConnectionLimits, clock: Clock = fastClock): Promis
 beforeAll(async () => {
   pki = await createTestPki(fastClock.now());
 });
-afterEach(() => stop());
+afterEach(() => {
+  answerLater = undefined;
+  return stop();
+});
 
 function session(options: http2.SecureClientSessionOptions = {}): http2.ClientHttp2Session {
   const made = http2.connect(`https://127.0.0.1:${port}`, { ca: pki.ca, ...options });
@@ -125,6 +134,66 @@ describe('a connection that is not used', () => {
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
     socket.write(Buffer.from('000000040000000000', 'hex'));
     await closed(socket);
+  });
+});
+
+describe('a server that releases its connections', () => {
+  it('ends those of HTTP/1.1 after their response, and says so', async () => {
+    await start(LONG);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const send = () => httpsGet({ host: '127.0.0.1', port, ca: pki.ca, agent, path: '/later' });
+    const answerOf = async (request: ClientRequest) => {
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      const { socket, headers } = response;
+      response.resume();
+      await once(response, 'end');
+      return { socket, connection: headers.connection };
+    };
+    const begin = async (request: ClientRequest) => {
+      const before = answerLater;
+      await once(request, 'socket');
+      while (answerLater === before) await nextTurn();
+    };
+    const first = send();
+    await begin(first);
+    answerLater?.();
+    const kept = await answerOf(first);
+    expect(kept.connection).toBe('keep-alive');
+    // One that idles, and one whose request runs.
+    for (const when of ['before', 'during'] as const) {
+      if (when === 'before') release();
+      const request = send();
+      await begin(request);
+      if (when === 'during') release();
+      answerLater?.();
+      const answer = await answerOf(request);
+      expect(answer.connection).toBe('close');
+      await closed(answer.socket);
+    }
+    const fresh = send();
+    await begin(fresh);
+    answerLater?.();
+    expect((await answerOf(fresh)).connection).toBe('keep-alive');
+    agent.destroy();
+  });
+
+  it('lets the streams of HTTP/2 end by themselves, and gets new ones over new connections', async () => {
+    await start(LONG);
+    const over = session();
+    const lasting = over.request({ ':path': '/later' });
+    await once(over, 'connect');
+    while (answerLater === undefined) await nextTurn();
+    release();
+    await once(over, 'goaway');
+    expect(over.destroyed).toBe(false);
+    answerLater?.();
+    const [answer] = (await once(lasting, 'response')) as [{ ':status': number }];
+    expect(answer[':status']).toBe(200);
+    lasting.resume();
+    await closed(over);
+    const other = session();
+    expect(await get(other, '/')).toBe(200);
+    other.destroy();
   });
 });
 

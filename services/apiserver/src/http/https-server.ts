@@ -40,6 +40,11 @@ export interface HttpsServerOptions {
   readonly mayUpgrade: (path: string, protocol: string) => boolean;
 }
 
+export interface HttpsServer extends GroupMember {
+  /** Ends each open connection: of HTTP/2 after its running responses, of HTTP/1.1 after the next response that begins, which says so. */
+  releaseConnections(): void;
+}
+
 /** Streams per HTTP/2 connection. A client library has all its watches on one connection. */
 const MAX_STREAMS = 1000;
 const SESSION_MEMORY_MB = 256;
@@ -78,14 +83,20 @@ const SERVER_OPTIONS: http2.SecureServerOptions & { readonly maxHeaderSize: numb
  * material takes effect for new connections. The number of connections is limited per address and per user. The server closes idle
  * connections, and connections whose client does not respond to pings.
  */
-export function httpsServer(options: HttpsServerOptions): GroupMember {
+export function httpsServer(options: HttpsServerOptions): HttpsServer {
   const handle = dispatch(options);
   const server = http2.createSecureServer(
     { ...secureContext(options.tls.current()), ...SERVER_OPTIONS },
     handle as never,
   );
   const connections = new Connections(options.limits ?? LIMITS, options.clock);
-  const state: OpenConnections = { listening: 'yes', sockets: new Map(), sessions: new Set() };
+  const state: OpenConnections = {
+    listening: 'yes',
+    sockets: new Map(),
+    sessions: new Set(),
+    ending: new WeakSet(),
+    responses: new WeakMap(),
+  };
   const { sockets, sessions } = state;
   followConnections(server, state, acceptWithin(server, connections, options), options.clock);
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -109,6 +120,15 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
       const swept = sweep(signal);
       await listen(server, options, signal);
       await swept;
+    },
+    releaseConnections: () => {
+      for (const session of sessions) session.close();
+      for (const [socket, is] of sockets) {
+        if (is === 'http2') continue;
+        state.ending.add(socket);
+        const response = state.responses.get(socket);
+        if (response !== undefined) response.shouldKeepAlive = false;
+      }
     },
     drain: async () => {
       state.listening = 'no';
@@ -134,6 +154,10 @@ interface OpenConnections {
   /** When the server drains, it closes idle HTTP/1.1 connections. HTTP/2 sessions are closed by their own method. */
   readonly sockets: Map<Duplex, 'idle' | 'busy' | 'http2'>;
   readonly sessions: Set<ServerHttp2Session>;
+  /** HTTP/1.1 connections that end after their next response. */
+  readonly ending: WeakSet<Duplex>;
+  /** The last response of each HTTP/1.1 connection. */
+  readonly responses: WeakMap<Duplex, ServerResponse>;
 }
 
 /** Keeps `state` up to date, and reports start and end of HTTP/1.1 requests to their connections. */
@@ -160,12 +184,14 @@ function followConnections(
     session.once('close', () => sessions.delete(session));
     followSession(session, accepted, clock);
   });
-  server.on('request', (request, response) => {
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (request.httpVersionMajor >= 2) return;
     const socket = request.socket;
     sockets.set(socket, 'busy');
     const connection = connectionOf(socket);
     connection?.begin();
+    state.responses.set(socket, response);
+    if (state.ending.has(socket)) response.shouldKeepAlive = false;
     response.once('close', () => {
       connection?.end();
       if (!sockets.has(socket)) return;

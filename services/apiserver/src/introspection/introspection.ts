@@ -30,6 +30,7 @@ export interface IntrospectionSettings {
 export interface IntrospectionOptions extends IntrospectionSettings {
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly cache: Pick<WatchCache, 'revision'>;
+  readonly isReady: () => Promise<boolean>;
   readonly tls: TlsSource;
   /** Its certificates for agents, whose authority is another one. */
   readonly agentTls: TlsSource;
@@ -47,6 +48,8 @@ export interface Introspection {
   /** What this process says of itself to other API servers. */
   readonly parts: ReportedParts;
   readonly member: GroupMember;
+  /** Whether another API server says that it can answer requests. */
+  readonly isAnotherReady: () => Promise<boolean>;
   readonly views: Readonly<Record<string, View>>;
 }
 
@@ -78,6 +81,10 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
   const stamped = (value: object) => ({ at: formatMicroTime(clock.now()), ...value });
   return {
     parts,
+    isAnotherReady: async () =>
+      (await reports.gather([options.peers], ['process', 'ready'])).reports.some(
+        ({ parts: { ready } }) => ready === true,
+      ),
     member: {
       name: 'introspection',
       run: (signal) => marks.run(signal),

@@ -13,6 +13,8 @@ export interface OwnReportOptions {
   readonly marks: Pick<RevisionMarks, 'list'>;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Whether this one can answer requests. */
+  readonly isReady: () => Promise<boolean>;
 }
 
 /** Requests of one verb for one resource. */
@@ -45,6 +47,7 @@ export function ownReport(options: OwnReportOptions): ReportedParts {
       flowControl: await flowControlOf(metrics),
     }),
     marks: () => marks.list(),
+    ready: options.isReady,
   };
 }
 

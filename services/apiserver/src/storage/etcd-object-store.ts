@@ -77,9 +77,11 @@ export interface EtcdObjectStoreOptions {
   readonly leaveOutForTest?: readonly ('fence' | 'lane')[];
 }
 
-/** A store that can be closed. `close` waits for running writes until `now` is aborted. */
+/** A store in etcd. `close` waits for running writes until `now` is aborted. */
 export interface ClosableObjectStore extends ObjectStore {
   close(now: AbortSignal): Promise<void>;
+  /** Rejects writes that have waited for as long for etcd: 'unavailable' if they were not sent, 'outcome-unknown' otherwise. */
+  giveUpWrites(waitedMs: number): void;
 }
 
 const PAGE_SIZE = 1000;
@@ -167,6 +169,10 @@ class EtcdObjectStore implements ClosableObjectStore {
 
   requestProgress(): void {
     for (const watch of this.#watches) watch.requestProgress();
+  }
+
+  giveUpWrites(waitedMs: number): void {
+    this.#commit.giveUp(waitedMs, 'etcd did not answer');
   }
 
   async close(now: AbortSignal): Promise<void> {

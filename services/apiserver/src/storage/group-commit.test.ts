@@ -1,4 +1,5 @@
-import type { Transaction } from '@gantry/etcd';
+import { ManualClock } from '@gantry/base/testing';
+import { EtcdError, type Transaction } from '@gantry/etcd';
 import { expect, it } from 'vitest';
 import { createMemoryObjectStore } from './testing/memory-store.ts';
 import { create, pod } from './testing/store-calls.ts';
@@ -48,4 +49,28 @@ it('never sends a write whose deadline passed while it waited', async () => {
   await store.write(create(pod('next')), signal);
   expect(await store.get(pod('next'), signal)).not.toBeNull();
   expect(await store.get(pod('late'), signal)).toBeNull();
+});
+
+it('gives up writes that have waited for long, and not those that have just come', async () => {
+  const clock = new ManualClock();
+  const store = createMemoryObjectStore({ lanes: 2, clock });
+  const signal = new AbortController().signal;
+  const error = new EtcdError('outcome-unknown', 'no answer');
+  for (let attempt = 0; attempt < 1000; attempt++) store.etcd.injectFault({ kind: 'error', error });
+  const sent: Promise<unknown>[] = [];
+  for (const name of ['a', 'b']) {
+    sent.push(store.write(create(pod(name)), signal));
+    await clock.advance(100);
+  }
+  const queued = store.write(create(pod('queued')), signal);
+  await clock.advance(5000);
+  const late = store.write(create(pod('late')), signal);
+  const ends = Promise.allSettled([...sent, queued, late]);
+  store.giveUpWrites(5000);
+  for (const one of sent) await expect(one).rejects.toMatchObject({ code: 'outcome-unknown' });
+  await expect(queued).rejects.toMatchObject({ code: 'unavailable' });
+  await store.close(AbortSignal.abort());
+  // The store has refused it at its end.
+  await expect(late).rejects.toThrow('the store is closing');
+  await ends;
 });

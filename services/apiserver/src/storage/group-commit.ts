@@ -6,6 +6,7 @@ import { type GuardedWrite, StoreError, type WriteOutcome } from './object-store
 
 interface Waiting extends IdentifiedWrite {
   state: 'queued' | 'sent';
+  readonly sinceMs: number;
   readonly resolve: (outcome: WriteOutcome) => void;
   readonly reject: (error: Error) => void;
 }
@@ -28,7 +29,8 @@ export class GroupCommit {
   readonly #newWriteId: () => Uint8Array;
   readonly #clock: Clock;
   readonly #closed = new AbortController();
-  readonly #running = new Set<Promise<void>>();
+  /** The groups that are being committed. */
+  readonly #running = new Map<Promise<void>, readonly Waiting[]>();
   /** The waiting writes in order. A set, so that an aborted write is removed fast. */
   readonly #queue = new Set<Waiting>();
   #pump: 'idle' | 'scheduled' = 'idle';
@@ -62,6 +64,7 @@ export class GroupCommit {
         write,
         writeId: this.#newWriteId(),
         state: 'queued',
+        sinceMs: this.#clock.monotonicMs(),
         resolve: (outcome) => {
           done();
           resolve(outcome);
@@ -71,7 +74,7 @@ export class GroupCommit {
           reject(error);
         },
       };
-      const onAbort = () => this.#giveUp(waiting);
+      const onAbort = () => this.#giveUp(waiting, 'the deadline passed');
       signal.addEventListener('abort', onAbort, { once: true });
       this.#queue.add(waiting);
       this.#schedule();
@@ -85,8 +88,15 @@ export class GroupCommit {
     this.#cancelPace?.();
     const cut = () => this.#closed.abort(new StoreError('outcome-unknown', 'the store was closed'));
     using _ = onAbort(now, cut);
-    await Promise.all(this.#running);
+    await Promise.all(this.#running.keys());
     cut();
+  }
+
+  /** Rejects writes that have waited for as long, like the end of their signals, with the reason in the message. */
+  giveUp(waitedMs: number, reason: string): void {
+    const until = this.#clock.monotonicMs() - waitedMs;
+    for (const group of [...this.#running.values(), [...this.#queue]])
+      for (const waiting of group) if (waiting.sinceMs <= until) this.#giveUp(waiting, reason);
   }
 
   /** Number of busy lanes, for metrics. */
@@ -94,13 +104,13 @@ export class GroupCommit {
     return this.#lanes.length - this.#idle.length;
   }
 
-  #giveUp(waiting: Waiting): void {
+  #giveUp(waiting: Waiting, reason: string): void {
     if (waiting.state === 'sent') {
-      waiting.reject(new StoreError('outcome-unknown', 'the deadline passed; the write may still land'));
+      waiting.reject(new StoreError('outcome-unknown', `${reason}; the write may still land`));
       return;
     }
     this.#queue.delete(waiting);
-    waiting.reject(new StoreError('unavailable', 'the deadline passed before the write was sent'));
+    waiting.reject(new StoreError('unavailable', `${reason} before the write was sent`));
   }
 
   #schedule(): void {
@@ -132,7 +142,7 @@ export class GroupCommit {
         this.#idle.push(lane);
         this.#start();
       });
-      this.#running.add(run);
+      this.#running.set(run, group);
     }
   }
 

@@ -55,6 +55,7 @@ export interface TestApiServerOptions {
   readonly pki?: TestPki;
   readonly peers?: ApiServerOptions['peers'];
   readonly introspection?: ApiServerOptions['introspection'];
+  readonly etcd?: ApiServerOptions['etcd'];
   /** The audit policy, and a function that gets the lines of the audit log. By default nothing is logged. */
   readonly audit?: { readonly policy: AuditPolicy; readonly append: (line: string) => void };
 }
@@ -101,6 +102,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     usage: options.usage ?? { read: () => Promise.resolve(new Map()) },
     ...(options.peers === undefined ? {} : { peers: options.peers }),
     ...(options.introspection === undefined ? {} : { introspection: options.introspection }),
+    ...(options.etcd === undefined ? {} : { etcd: options.etcd }),
     clock,
     random: systemRandom,
     newUid: systemUid,

@@ -56,6 +56,8 @@ export interface HttpEndpointDependencies {
   readonly logger: Logger;
   /** Aborted when the server drains: ends watches and followed logs. */
   readonly stopping: AbortSignal;
+  /** Its current signal ends watches, which another API server can go on with; not streams of a container. */
+  readonly watchesEnd: () => AbortSignal;
 }
 
 /** Serves every request. Every error becomes a Status. */
@@ -181,7 +183,7 @@ async function resolve(
  * Kubernetes, a log without `follow` has no timeout, since the client could not see that the log was cut off.
  */
 function endInTime(
-  { standing, stopping, clock }: HttpEndpointDependencies,
+  { standing, stopping, watchesEnd, clock }: HttpEndpointDependencies,
   { query }: Exchange,
   { remote, route, lasts }: Asked,
   abort: AbortController,
@@ -190,10 +192,14 @@ function endInTime(
   if (lasts === 'yes') {
     const unfollow = standing.follow(abort, authenticate);
     const stop = onAbort(stopping, () => abort.abort(stopping.reason));
+    const isWatch = remote === undefined && route.kind === 'resource' && route.verb === 'watch';
+    const over = isWatch ? watchesEnd() : undefined;
+    const end = over && onAbort(over, () => abort.abort(over.reason));
     return {
       [Symbol.dispose]: () => {
         unfollow();
         stop[Symbol.dispose]();
+        end?.[Symbol.dispose]();
       },
     };
   }

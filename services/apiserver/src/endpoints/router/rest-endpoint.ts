@@ -68,6 +68,8 @@ export interface RestEndpointOptions {
   readonly starts: Starts;
   /** Aborted when long-running requests must end. */
   readonly stopping: AbortSignal;
+  /** Its current signal ends watches. */
+  readonly watchesEnd: () => AbortSignal;
 }
 
 /** Creates the endpoint of the REST port. */
@@ -115,5 +117,6 @@ export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
     newUid,
     logger,
     stopping: options.stopping,
+    watchesEnd: options.watchesEnd,
   });
 }

@@ -1,0 +1,106 @@
+import { ManualClock } from '@gantry/base/testing';
+import { EtcdError } from '@gantry/etcd';
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { EtcdReach } from './etcd-reach.ts';
+
+type Answer = 'yes' | 'no' | 'never' | 'refused';
+
+let clock: ManualClock;
+let stop: AbortController;
+let answers: Answer[];
+let asked: number[];
+let given: number[];
+let releases: number;
+let isAnotherReady: boolean;
+let reach: EtcdReach;
+let running: Promise<void>;
+
+beforeEach(() => {
+  [clock, stop] = [new ManualClock(), new AbortController()];
+  [answers, asked, given, releases, isAnotherReady] = [['yes', 'yes', 'yes'], [0, 0, 0], [], 0, true];
+  reach = new EtcdReach({
+    members: [0, 1, 2].map((member) => () => {
+      asked[member] = (asked[member] ?? 0) + 1;
+      return ask(answers[member] ?? 'never');
+    }),
+    giveUpWrites: (waitedMs) => given.push(waitedMs),
+    isAnotherReady: () => Promise.resolve(isAnotherReady),
+    releaseConnections: () => (releases += 1),
+    clock,
+    logger: silentLogger,
+  });
+  running = reach.member.run(stop.signal);
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+function ask(answer: Answer): Promise<unknown> {
+  if (answer === 'never') return new Promise(() => undefined);
+  if (answer === 'refused') return Promise.reject(new EtcdError('permission-denied', 'no'));
+  return answer === 'no' ? Promise.reject(new EtcdError('unavailable', 'no leader')) : Promise.resolve();
+}
+
+async function pass(seconds: number): Promise<void> {
+  for (let passed = 0; passed < seconds; passed++) await clock.advance(1000);
+}
+
+const failure = () => {
+  try {
+    return void reach.check.check();
+  } catch (error) {
+    return String(error);
+  }
+};
+
+test('one member is asked each second while etcd answers', async () => {
+  await pass(30);
+  expect(failure()).toBeUndefined();
+  expect(asked.reduce((sum, count) => sum + count)).toBe(31);
+  expect([given, releases]).toEqual([[], 0]);
+});
+
+test.each([
+  ['only one member answers', ['never', 'never', 'yes']],
+  ['the members answer with errors of their own', ['refused', 'refused', 'refused']],
+] as const)('etcd is not lost while %s', async (_, each) => {
+  answers = [...each];
+  await pass(60);
+  expect(failure()).toBeUndefined();
+});
+
+test.each(['no', 'never'] as const)(
+  'after five seconds without an answer (%s), it is not ready and writes end',
+  async (each) => {
+    await pass(3);
+    answers = [each, each, each];
+    await pass(4);
+    expect(failure()).toBeUndefined();
+    await pass(2);
+    expect(failure()).toContain('does not answer');
+    expect(given.every((waitedMs) => waitedMs === 5000)).toBe(true);
+    expect(given.length).toBeGreaterThan(0);
+  },
+);
+
+test('connections end only when load balancers know that it is not ready, and another API server is ready', async () => {
+  answers = ['no', 'no', 'no'];
+  isAnotherReady = false;
+  await pass(60);
+  expect(releases).toBe(0);
+  isAnotherReady = true;
+  await pass(2);
+  expect(releases).toBeGreaterThan(0);
+  answers = ['no', 'yes', 'no'];
+  await pass(2);
+  expect(failure()).toBeUndefined();
+  const before = releases;
+  answers = ['no', 'no', 'no'];
+  await pass(8);
+  expect(failure()).toContain('no leader');
+  expect(releases).toBe(before);
+  await pass(2);
+  expect(releases).toBeGreaterThan(before);
+});
