@@ -9,6 +9,8 @@ export interface AgentEnvironment {
   readonly config: AgentConfig;
   /** Connects to the engine. `privilege` is read at each creation, because it is known only after a first connection. */
   readonly connect: (privilege: () => EnginePrivilege) => DockerRuntime;
+  /** The current run of the machine, as `readMachineStart` returns it. */
+  readonly machineStart: string;
   readonly clock: Clock;
   readonly random: Random;
   /** The agent's current activities, for reports of stalls. */

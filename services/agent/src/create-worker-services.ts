@@ -102,7 +102,7 @@ export type OwnServices = WorkerServices & {
 
 /** The services that the workers of this node's own pods share. */
 export function createWorkerServices(
-  { config, clock, random, logger, metrics }: AgentEnvironment,
+  { config, machineStart, clock, random, logger, metrics }: AgentEnvironment,
   self: Self,
   parts: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
   client: GrpcClient,
@@ -145,6 +145,7 @@ export function createWorkerServices(
   const onWritten = terminationCounter(metrics);
   return {
     owner: { cluster: config.clusterId, node: self.name },
+    machineStart,
     facts,
     resolver,
     engine,
@@ -288,13 +289,14 @@ export function createCleanupServices(
   mounts: HostMounts,
   { node, object, pods: cleaned }: CleanedPods,
 ): EndServices & { readonly source: PodSource } {
-  const { clock, random, logger } = services;
+  const { machineStart, clock, random, logger } = services;
   const podSource = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
   const pods = onlyThose(podSource, (uid) => isStaticUid(uid) === (cleaned === 'static'));
   const folder = (shared: string) => join(shared, 'nodes', node);
   const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
   const { config: source, facts, resolver, hostFiles, engine, runtime, addresses, events, steps, removals } = services;
   return {
+    machineStart,
     facts,
     runtime,
     client,

@@ -261,6 +261,7 @@ function sharedServices(
     steps,
     startSlots: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
+    machineStart: 'm',
     observers: {
       reporter,
       // Containers use no resources and write nothing.

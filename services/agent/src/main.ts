@@ -28,6 +28,7 @@ import { healthMember } from './agent-server.ts';
 import { readAgentConfig, readJoinConfig } from './config.ts';
 import { connectDocker } from './docker/docker-runtime.ts';
 import { engineRequests } from './meters.ts';
+import { readMachineStart } from './node/machine-start.ts';
 import { joinHost } from './join-host.ts';
 
 /** The time limit for the engine and all steps of `joinHost`, each of which has its own limit. */
@@ -40,11 +41,14 @@ await runMain(async () => {
   const metrics = createMetrics();
   const requests = engineRequests(metrics);
   const warn = (message: string) => logger.warn({}, message);
+  const machineStart = await readMachineStart();
   const environment = {
     config,
+    machineStart,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
       connectDocker(config.dockerSocket, privilege, systemClock, warn, {
         cgroupDir: config.cgroupDir,
+        machineStart,
         observe: (call, seconds) => requests.observe(seconds, { call }),
       }),
     clock: systemClock,

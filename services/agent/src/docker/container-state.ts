@@ -29,12 +29,14 @@ export interface ContainerFacts {
   readonly unconnected: ReadonlySet<Docker.ContainerInspectInfo>;
   /** Ids of containers in which the kernel killed a process because of its memory limit. */
   readonly outOfMemory: ReadonlySet<string>;
+  /** The current run of the machine; '' where it is not known. */
+  readonly machineStart: string;
 }
 
 /** Groups the inspected containers of a cluster by pod, newest attempts first. Containers without a pod are omitted. */
 export function podStates(
   inspected: readonly Docker.ContainerInspectInfo[],
-  { unconnected, outOfMemory }: ContainerFacts,
+  { unconnected, outOfMemory, machineStart }: ContainerFacts,
 ): readonly PodState[] {
   const pods = new Map<
     string,
@@ -68,7 +70,10 @@ export function podStates(
     if (labels[LABEL.containerName] === SANDBOX_NAME)
       pod.sandboxes.push(sandboxState(container, pod.state, unconnected.has(container)));
     else if (labels[LABEL.containerName] === IMAGE_HOLD_NAME) pod.imageHolds.push(container.Id);
-    else pod.containers.push(containerState(container, labels, outOfMemory.has(container.Id)));
+    else
+      pod.containers.push(
+        containerState(container, labels, { isOutOfMemory: outOfMemory.has(container.Id), machineStart }),
+      );
   }
   return [...pods.values()].map(({ state, sandboxes, containers, imageHolds }) => ({
     ...state,
@@ -104,7 +109,7 @@ function sandboxState(
 function containerState(
   container: Docker.ContainerInspectInfo,
   labels: Record<string, string>,
-  isOutOfMemory: boolean,
+  { isOutOfMemory, machineStart }: { readonly isOutOfMemory: boolean; readonly machineStart: string },
 ): ContainerState {
   const { State: state } = container;
   const createdAt = instant(container.Created) ?? 0;
@@ -114,6 +119,8 @@ function containerState(
   // A failed start leaves the container 'created' with an error. For the pod, this attempt has ended.
   const failedStart = run === 'created' && state.Error !== '';
   const message = labels[LABEL.terminationMessage];
+  const startedWith = labels[LABEL.machineStart] ?? '';
+  const isBeforeRestart = startedWith !== '' && machineStart !== '' && startedWith !== machineStart;
   const processUser = processUserOf(labels);
   return {
     id: container.Id,
@@ -130,7 +137,8 @@ function containerState(
     ...(run === 'exited' ? { finishedAt: finishedAt ?? createdAt, exitCode: state.ExitCode } : {}),
     ...(failedStart ? { finishedAt: createdAt, exitCode: 128, error: state.Error } : {}),
     ...(state.OOMKilled || isOutOfMemory ? { endedBy: 'oom' as const } : {}),
-    restartDelayMs: Number(labels[LABEL.restartDelayMs] ?? '0'),
+    ...(isBeforeRestart ? { age: 'before-restart' as const } : {}),
+    restartDelayMs: isBeforeRestart ? 0 : Number(labels[LABEL.restartDelayMs] ?? '0'),
     resources: resourcesOf(container.HostConfig),
     terminationMessagePath: message || undefined,
     processUser,

@@ -1,6 +1,7 @@
 import type { ContainerRuntime, PauseRuntime } from '../runtime/containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import { containerOptions } from './options/container-options.ts';
+import { LABEL } from '../runtime/labels.ts';
 import { resourceUpdate } from './options/resources.ts';
 import { createContainer } from './dial.ts';
 import { fromDocker, idempotent, describeDockerError } from './docker-error.ts';
@@ -9,17 +10,19 @@ import type { DockerExecs } from './exec.ts';
 import type { Inspections } from './inspections.ts';
 import type { KnownContainers } from './container-index.ts';
 
-/** Containers of pods. `privilege` is the result of the engine's probe. */
+/** Containers of pods. `privilege` is the result of the engine's probe, `machineStart` the current run of the machine. */
 export function dockerContainers(
   calls: EngineCalls,
   execs: DockerExecs,
   { inspections, containers }: KnownContainers,
   privilege: () => EnginePrivilege,
+  machineStart: string,
 ): ContainerRuntime {
   return {
     createContainer: async (spec, signal) => {
       try {
         const options = containerOptions(spec, privilege());
+        if (machineStart !== '') options.Labels = { ...options.Labels, [LABEL.machineStart]: machineStart };
         const { id } = await calls.change(signal, (docker, abortSignal) =>
           createContainer(docker, options, abortSignal),
         );

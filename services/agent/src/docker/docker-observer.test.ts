@@ -65,6 +65,25 @@ it('the group of a pod is that of its running sandbox', async () => {
   ]);
 });
 
+it.each([
+  ['this run of the machine', 'now', { restartDelayMs: 40_000 }],
+  ['an earlier run of the machine', 'before', { restartDelayMs: 0, age: 'before-restart' }],
+  ['an agent that labelled none', undefined, { restartDelayMs: 40_000 }],
+])('a container of %s', async (_, machineStart, wanted) => {
+  const docker = new Docker({ socketPath: '/nonexistent' });
+  const label = machineStart === undefined ? {} : { [LABEL.machineStart]: machineStart };
+  const labels = { ...LABELS, [LABEL.restartDelayMs]: '40000', ...label };
+  const ended = { ...ENDED, Config: { ...ENDED.Config, Labels: labels } };
+  docker.modem.dial = ({ path }, callback) =>
+    callback?.(null, path.includes(ID) ? ended : [{ Id: ID, State: 'exited', Labels: labels }]);
+  const calls = new EngineCalls(docker, new ManualClock());
+  const links = new PodLinks(calls, groupReader('/nonexistent'));
+  const observer = new DockerObserver(calls, knownOf(calls), links, new PodGroups('/nonexistent'), 'now');
+  const [pod] = await observer.listPods({ cluster: 'c' }, signal);
+  const [{ restartDelayMs, age } = { restartDelayMs: -1 }] = pod?.containers ?? [];
+  expect({ restartDelayMs, ...(age === undefined ? {} : { age }) }).toEqual(wanted);
+});
+
 /** Observes an engine with one ended container. `emit` sends an event of the engine and resolves with the next observed event. */
 async function observeEnded() {
   const docker = new Docker({ socketPath: '/nonexistent' });

@@ -31,6 +31,7 @@ export class DockerObserver implements RuntimeObserver {
   readonly #containers: ContainerIndex;
   readonly #links: PodLinks;
   readonly #groups: Pick<PodGroups, 'find'>;
+  readonly #machineStart: string;
   /**
    * Containers in which the kernel killed a process because of its memory limit, from the engine's events. Engine 20.10 shows this in an
    * inspection only if it noticed the kill before the container's end, and the two come in any order.
@@ -42,7 +43,9 @@ export class DockerObserver implements RuntimeObserver {
     { inspections, containers }: KnownContainers,
     links: PodLinks,
     groups: Pick<PodGroups, 'find'>,
+    machineStart = '',
   ) {
+    this.#machineStart = machineStart;
     this.#calls = calls;
     this.#groups = groups;
     this.#inspections = inspections;
@@ -78,6 +81,7 @@ export class DockerObserver implements RuntimeObserver {
     const states = podStates(inspected, {
       unconnected: new Set(inspected.filter((_, index) => isConnected[index] !== true)),
       outOfMemory: this.#outOfMemory,
+      machineStart: this.#machineStart,
     });
     return await Promise.all(states.map((state) => this.#withGroup(state)));
   }

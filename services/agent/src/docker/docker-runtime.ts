@@ -36,6 +36,8 @@ const CGROUP_FOLDER = '/sys/fs/cgroup';
 export interface DockerOptions {
   /** The folder of the engine's control groups; default: the one on the engine's host. */
   readonly cgroupDir?: string;
+  /** The current run of the machine, as `readMachineStart` returns it. Absent: restarts of the machine are not noticed. */
+  readonly machineStart?: string;
   /** Called after each request. */
   readonly observe?: RequestObserver;
 }
@@ -49,7 +51,7 @@ export function connectDocker(
   privilege: () => EnginePrivilege,
   clock: Clock,
   warn: (message: string) => void,
-  { cgroupDir = CGROUP_FOLDER, observe = () => undefined }: DockerOptions = {},
+  { cgroupDir = CGROUP_FOLDER, machineStart = '', observe = () => undefined }: DockerOptions = {},
 ): DockerRuntime {
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock, warn);
@@ -62,12 +64,12 @@ export function connectDocker(
   return {
     sandboxes: dockerSandboxes(calls, known, links, podGroups),
     podGroups,
-    containers: dockerContainers(calls, execs, known, privilege),
+    containers: dockerContainers(calls, execs, known, privilege, machineStart),
     pauses: dockerPauses(calls, inspections),
     images: dockerImages(calls),
     imageVolumes: dockerImageVolumes(calls, containers),
     imageFiles: dockerImageFiles(calls),
-    observer: new DockerObserver(calls, known, links, podGroups),
+    observer: new DockerObserver(calls, known, links, podGroups, machineStart),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groups, clock),
     streams: dockerStreams(calls, execs, clock),

@@ -11,18 +11,22 @@ export const MAX_RESTART_DELAY_MS = 300_000;
 const RESET_FACTOR = 2;
 
 function delayMs(ended: ContainerState, maxMs: number): number {
+  if (ended.age === 'before-restart') return 0;
   const ranMs = (ended.finishedAt ?? ended.createdAt) - (ended.startedAt ?? ended.finishedAt ?? ended.createdAt);
   return ranMs >= RESET_FACTOR * maxMs ? 0 : Math.min(ended.restartDelayMs, maxMs);
 }
 
-/** When the next attempt of an ended container may start: at once after the first end, then after 10 s, 20 s, … `maxMs`. */
+/**
+ * When the next attempt of an ended container may start: at once after the first end, then after 10 s, 20 s, … `maxMs`. As in the kubelet,
+ * a restart of the machine ends all delays. The end of a sandbox does not: a container that ends its own sandbox must wait, too.
+ */
 export function restartAt(ended: ContainerState, maxMs: number): Instant {
   return (ended.finishedAt ?? ended.createdAt) + delayMs(ended, maxMs);
 }
 
 /** The delay before the attempt after the next one. It is stored with the next attempt, so it survives a restart of the agent. */
 export function nextRestartDelayMs(ended: ContainerState | undefined, maxMs: number): number {
-  if (ended === undefined) return 0;
+  if (ended === undefined || ended.age === 'before-restart') return 0;
   const delay = delayMs(ended, maxMs);
   return Math.min(maxMs, delay === 0 ? INITIAL_DELAY_MS : delay * 2);
 }

@@ -32,6 +32,22 @@ describe('restarts', () => {
     expect(restartAt(shortened, 2_001)).toBe(NOW + 2_001);
   });
 
+  it('come at once after a restart of the machine, and not after the end of the sandbox', () => {
+    const ended = {
+      attempt: 3,
+      restartDelayMs: 40_000,
+      startedAt: NOW - 5_000,
+      finishedAt: NOW - 1_000,
+      sandboxId: 'old',
+    };
+    const starts = (age: Partial<ContainerState>) =>
+      computePodActions(pod(), podState([sandbox()], [exited(137, { ...ended, ...age })]), MOUNTED, NOW).actions.map(
+        (action) => (action.kind === 'startContainer' ? action.restartDelayMs : action.kind),
+      );
+    expect(starts({})).toEqual([]);
+    expect(starts({ age: 'before-restart', restartDelayMs: 0 })).toEqual([0]);
+  });
+
   it('begin their delays anew with another image', () => {
     const ended = exited(1, { restartDelayMs: 160_000, startedAt: NOW - 200_000, finishedAt: NOW - 170_000 });
     const delays = (object: Pod) =>

@@ -140,8 +140,27 @@ it('no back-off becomes longer because the clock is behind', async () => {
   memory.backOffs.set('main', entry);
   const behind = new ManualClock(Date.parse('1970-01-01T00:00:00Z'));
   const recalled = createWorkerMemory();
-  recall(recordOf(memory, clock), recalled, behind);
+  recall(recordOf(memory, clock, 'a'), recalled, behind, 'a');
   expect((recalled.backOffs.get('main')?.retryAt ?? 0) - behind.now()).toBe(20_000);
+});
+
+it('a restart of the machine ends all delays, and nothing else', async () => {
+  const clock = new ManualClock();
+  const memory = createWorkerMemory();
+  const now = clock.now();
+  const entry = { reason: 'ErrImagePull', message: 'no', failures: 2, failedAt: now, retryAt: now + 20_000 };
+  memory.backOffs.set('main', entry);
+  memory.restartDelays = new Map([['main', 40_000]]);
+  memory.failedPostStart.add('id');
+  memory.eviction = { message: 'no memory', graceSeconds: 5, cause: 'node-pressure' };
+  const recalledBy = (machineStart: string) => {
+    const recalled = createWorkerMemory();
+    const eviction = recall(recordOf(memory, clock, 'a'), recalled, clock, machineStart);
+    expect([eviction?.message, recalled.failedPostStart.size]).toEqual(['no memory', 1]);
+    return [recalled.backOffs.size, recalled.restartDelays.size];
+  };
+  expect(recalledBy('a')).toEqual([1, 1]);
+  expect(recalledBy('b')).toEqual([0, 0]);
 });
 
 it('a record that was written only in part counts as none', async () => {

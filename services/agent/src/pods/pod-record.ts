@@ -17,10 +17,12 @@ interface PodRecord {
   readonly backOffs: readonly (readonly [string, BackOffEntry])[];
   readonly restartDelays: readonly (readonly [string, number])[];
   readonly eviction?: Eviction | undefined;
+  /** The run of the machine in which this was recorded. */
+  readonly machineStart?: string;
 }
 
 /** The text that `recall` reads; '' when there is nothing to recall. */
-export function recordOf(memory: WorkerMemory, clock: Clock): string {
+export function recordOf(memory: WorkerMemory, clock: Clock, machineStart: string): string {
   const { ends, failedPostStart, backOffs, restartDelays, eviction } = memory;
   if (ends.size + failedPostStart.size + backOffs.size + restartDelays.size === 0 && eviction === undefined) return '';
   const sinceEpoch = clock.now() - clock.monotonicMs();
@@ -32,6 +34,7 @@ export function recordOf(memory: WorkerMemory, clock: Clock): string {
     backOffs: [...backOffs],
     restartDelays: [...restartDelays],
     eviction,
+    machineStart,
   };
   return JSON.stringify(record);
 }
@@ -39,14 +42,16 @@ export function recordOf(memory: WorkerMemory, clock: Clock): string {
 /**
  * Adds what a record says to the memory of a worker that has not planned yet, and returns the pod's eviction. A record of another version, or
  * one that was written only in part, counts as none. No back-off becomes longer than it was: a machine may start with a clock that is behind.
+ * As in the kubelet, a restart of the machine ends all delays.
  */
-export function recall(text: string, memory: WorkerMemory, clock: Clock): Eviction | undefined {
+export function recall(text: string, memory: WorkerMemory, clock: Clock, machineStart: string): Eviction | undefined {
   const record = parse(text);
   if (record === undefined) return undefined;
   const { ends, failedPostStart, backOffs, restartDelays, eviction } = record;
   const sinceEpoch = clock.now() - clock.monotonicMs();
   for (const [id, killAt, hook] of ends) memory.ends.set(id, { killAtMs: killAt - sinceEpoch, hook });
   for (const id of failedPostStart) memory.failedPostStart.add(id);
+  if ((record.machineStart ?? machineStart) !== machineStart) return eviction;
   for (const [name, entry] of backOffs) {
     const latest = clock.now() + entry.retryAt - entry.failedAt;
     memory.backOffs.set(name, { ...entry, retryAt: Math.min(entry.retryAt, latest) });

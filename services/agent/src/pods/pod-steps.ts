@@ -169,7 +169,7 @@ export abstract class PodSteps {
     if (state === undefined && containerStatuses === undefined && initContainerStatuses === undefined) return;
     try {
       this.#record = await volumes.readRecord(this.uid);
-      const eviction = recall(this.#record, this.memory, clock);
+      const eviction = recall(this.#record, this.memory, clock, this.#services.machineStart);
       if (eviction !== undefined) this.evicted(eviction);
     } catch (error) {
       logger.warn({ pod: this.uid, reason: errorMessage(error) }, 'cannot read the record of a pod');
@@ -179,7 +179,7 @@ export abstract class PodSteps {
   /** Records what the next agent has to know. A disk that is full must not keep the pod from ending. */
   async #remember(): Promise<void> {
     const { pods, volumes, clock, logger } = this.#services;
-    const record = recordOf(this.memory, clock);
+    const record = recordOf(this.memory, clock, this.#services.machineStart);
     const isReleased = pods.get(this.uid) === undefined || this.memory.releasedFor !== undefined;
     if (record === this.#record || isReleased) return;
     try {

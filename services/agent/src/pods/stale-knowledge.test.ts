@@ -107,6 +107,7 @@ describe('the worker of a pod', () => {
       leaseGate: gate,
       atMostOne: new AtMostOne(apiClaimSource(server)),
       staticGate: new FreshnessGate(clock, async () => undefined),
+      machineStart: 'm',
       observers: {
         reporter: new StatusReporter({ client: server, pods, clock, logger: silentLogger }),
         usage: { observe: () => undefined },

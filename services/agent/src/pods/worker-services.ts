@@ -49,6 +49,8 @@ export interface EndServices {
   readonly steps: Pick<StepLog, 'begin' | 'backOff'>;
   /** Limits how many containers are removed at once. */
   readonly removals: Slots;
+  /** The current run of the machine. */
+  readonly machineStart: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

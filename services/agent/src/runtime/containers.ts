@@ -127,6 +127,8 @@ export interface ContainerState {
   readonly finishedAt?: Instant;
   readonly exitCode?: number;
   readonly endedBy?: 'oom';
+  /** `before-restart`: it was created before the machine started for the last time, so that its end says nothing about its program. */
+  readonly age?: 'before-restart';
   /** The engine's message about a failed start. */
   readonly error?: string;
   readonly restartDelayMs: number;

@@ -12,6 +12,8 @@ export const LABEL = {
   sandboxId: 'io.kubernetes.sandbox.id',
   /** How long a successor of this container must wait after its end. */
   restartDelayMs: 'gantry.restart-delay-ms',
+  /** The run of the machine in which this container was created. */
+  machineStart: 'gantry.machine-start',
   /** The pod's termination grace period in seconds, for stopping it when its object is gone. */
   graceSeconds: 'io.kubernetes.pod.terminationGracePeriod',
   /** `at-most-one`; absent for other pods. */

@@ -181,6 +181,7 @@ export function assembleNode(host: NodeHost): AssembledNode {
     leaseGate: new FreshnessGate(clock, (signal) => source.confirm(signal), host.tenure),
     atMostOne: new AtMostOne(apiClaimSource(client)),
     staticGate: new FreshnessGate(clock, async () => undefined),
+    machineStart: 'm',
     observers: {
       reporter: {
         run: (signal) => reporter.run(signal),
