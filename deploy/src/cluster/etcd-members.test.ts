@@ -62,10 +62,14 @@ test('a member ends at each start if it has restarted often and is not healthy',
     container('apiserver', 'unhealthy'),
   ];
   const asked: string[] = [];
-  const run = async (_: string, args: readonly string[]) => {
-    asked.push(...args.slice(3));
+  let log = 'panic: tocommit(7) is out of range';
+  const run = async (_: string, [verb = '', ...args]: readonly string[]) => {
+    if (verb === 'logs') return { code: 0, stdout: '', stderr: `{"msg":"starting"}\n${log}\n` };
+    asked.push(...args.slice(2));
     return { code: 0, stdout: '7\n2\n3\n', stderr: '' };
   };
-  expect(await failingMembers({ run }, containers)).toEqual(['etcd-2']);
+  expect(await failingMembers({ run }, containers)).toEqual([{ name: 'etcd-2', cause: 'unknown' }]);
   expect(asked).toEqual(['c-etcd-0', 'c-etcd-1', 'c-etcd-2']);
+  log = '{"level":"fatal","error":"write /var/lib/etcd/member/wal/0.tmp: no space left on device"}';
+  expect(await failingMembers({ run }, containers)).toEqual([{ name: 'etcd-2', cause: 'disk full' }]);
 });

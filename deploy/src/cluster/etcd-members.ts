@@ -50,24 +50,42 @@ export async function healthyMembers(etcd: EtcdTools): Promise<ReadonlySet<strin
 
 /** A member that is not healthy after this many restarts counts as one that ends at each start. */
 const FAILING_RESTARTS = 3;
+/** Lines of the log of such a member: those of its last start, and its last error. */
+const LOOKED_AT = '100';
 
-/** Names of members whose containers end at each start. The others may hold the quorum, so that the API is ready without them. */
+/** A member whose container ends at each start. */
+export interface FailingMember {
+  readonly name: string;
+  readonly cause: 'disk full' | 'unknown';
+}
+
+/** Members whose containers end at each start. The others may hold the quorum, so that the API is ready without them. */
 export async function failingMembers(
   shell: Shell,
   containers: readonly ServiceContainer[],
-): Promise<readonly string[]> {
+): Promise<readonly FailingMember[]> {
   const members = containers.filter(({ service }) => service.startsWith('etcd-'));
   if (members.length === 0) return [];
   const names = members.map(({ name }) => name);
   const text = await mustRun(shell, 'docker', ['inspect', '-f', '{{.RestartCount}}', ...names]);
   const restarts = text.trim().split('\n').map(Number);
-  return members
-    .filter(({ health }, index) => health !== 'healthy' && (restarts[index] ?? 0) >= FAILING_RESTARTS)
-    .map(({ service }) => service);
+  const failing = members.filter(
+    ({ health }, index) => health !== 'healthy' && (restarts[index] ?? 0) >= FAILING_RESTARTS,
+  );
+  return await Promise.all(
+    failing.map(async ({ name, service }): Promise<FailingMember> => {
+      const { stdout, stderr } = await shell.run('docker', ['logs', '--tail', LOOKED_AT, name]);
+      const isFull = `${stdout}${stderr}`.includes('no space left on device');
+      return { name: service, cause: isFull ? 'disk full' : 'unknown' };
+    }),
+  );
 }
 
 /** The problem of a member whose container ends at each start, and what to do. */
-export function restartingMember(name: string): string {
+export function restartingMember({ name, cause }: FailingMember): string {
+  if (cause === 'disk full') {
+    return `${name} keeps restarting, because its disk is full; it starts when there is room: docker system df; df -h`;
+  }
   return `${name} keeps restarting: docker compose logs ${name}; if its data is lost: npm run etcd -- replace ${name}`;
 }
 

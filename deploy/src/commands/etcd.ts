@@ -25,6 +25,12 @@ await runCommand(async () => {
     defragment,
     disarm,
   };
+  if (verb === 'add' || verb === 'remove') {
+    throw new CommandError(
+      'the number of members is fixed: each is a service of docker-compose.yml, three, or one with the overlay `light`',
+      'npm run etcd -- replace MEMBER gives a member new data; a cluster with another number is a new one: npm run down',
+    );
+  }
   const run = commands[verb];
   if (run === undefined || rest.length > 0 || (name !== undefined) !== (verb === 'replace')) {
     throw new CommandError('a command is needed, and a member for `replace`', USAGE);

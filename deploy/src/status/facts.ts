@@ -1,4 +1,5 @@
 import type { Instant } from '@gantry/base';
+import type { FailingMember } from '../cluster/etcd-members.ts';
 import type { ServiceContainer } from '../cluster/compose.ts';
 
 /** One etcd member as it reports itself; the other fields are empty unless `healthy`. */
@@ -6,6 +7,8 @@ export interface EtcdMember {
   readonly name: string;
   /** `restarting`: its container ends at each start. */
   readonly state: 'healthy' | 'unreachable' | 'restarting';
+  /** Why it restarts. */
+  readonly cause?: FailingMember['cause'];
   /** `no leader`: it knows no leader, so it serves nothing. */
   readonly role: 'leader' | 'follower' | 'no leader' | '';
   readonly version: string;

@@ -87,9 +87,11 @@ async function askMembers(
   return members.map(({ service }, index) => {
     const quotaBytes = quotas[index] ?? DEFAULT_QUOTA_BYTES;
     const status = found.find(({ Endpoint }) => Endpoint === endpointOf(service))?.Status;
-    const state = failing.includes(service) ? 'restarting' : 'unreachable';
+    const ended = failing.find(({ name }) => name === service);
+    const state = ended === undefined ? 'unreachable' : 'restarting';
+    const cause = ended === undefined ? {} : { cause: ended.cause };
     if (status === undefined)
-      return { name: service, state, role: '', version: '', dbBytes: 0, quotaBytes, alarms: [] };
+      return { name: service, state, ...cause, role: '', version: '', dbBytes: 0, quotaBytes, alarms: [] };
     return {
       name: service,
       state: 'healthy',

@@ -96,6 +96,17 @@ test.each([
     'etcd-2 keeps restarting: docker compose logs etcd-2; if its data is lost: npm run etcd -- replace etcd-2',
   ],
   [
+    'a member whose disk is full',
+    {
+      etcd: [
+        member('etcd-0'),
+        member('etcd-1'),
+        member('etcd-2', { ...down, state: 'restarting', cause: 'disk full' }),
+      ],
+    },
+    'etcd-2 keeps restarting, because its disk is full; it starts when there is room: docker system df; df -h',
+  ],
+  [
     'a full etcd',
     { etcd: [member('etcd-0', { alarms: ['NOSPACE'] })] },
     'etcd is full (NOSPACE) and accepts only deletes: the API servers free what old revisions take; if objects fill it, delete some: kubectl delete events -A --all',
@@ -124,6 +135,16 @@ test.each([
     'an API that is not ready',
     { api: { state: 'not ready', why: 'connection refused' } },
     'the API is not ready: connection refused: docker compose logs apiserver',
+  ],
+  [
+    'an API server that is not ready while another one is',
+    {
+      containers: [
+        ...well.containers,
+        { name: 'a-apiserver-2', service: 'apiserver', state: 'running', health: 'unhealthy', image: '' },
+      ],
+    },
+    'a-apiserver-2 is not ready and gets no requests: docker logs --tail 20 a-apiserver-2',
   ],
   ['no leader', { leaders: [] }, 'kube-scheduler has no leader: docker compose logs scheduler'],
   [

@@ -32,7 +32,7 @@ function etcdProblems({ etcd, containers }: Facts): string[] {
   return [
     ...alarmProblems(etcd),
     ...quorumProblems(etcd, healthy, containers),
-    ...restarting.map(({ name }) => restartingMember(name)),
+    ...restarting.map(({ name, cause = 'unknown' }) => restartingMember({ name, cause })),
     ...spaceProblems(healthy),
     ...healthy.flatMap(versionProblems),
   ];
@@ -108,9 +108,12 @@ function apiProblems({ api, containers }: Facts): string[] {
   const running = all.filter((container) => container.state === 'running');
   const help = startAgain(['apiserver'], containers);
   const stopped = all.length > running.length ? [`apiserver ${running.length}/${all.length} running: ${help}`] : [];
-  return api.state === 'ready'
-    ? stopped
-    : [`the API is not ready: ${api.why}: docker compose logs apiserver`, ...stopped];
+  if (api.state !== 'ready') return [`the API is not ready: ${api.why}: docker compose logs apiserver`, ...stopped];
+  // The others answer: this one may be cut off from etcd.
+  const unready = running
+    .filter(({ health }) => health === 'unhealthy')
+    .map(({ name }) => `${name} is not ready and gets no requests: docker logs --tail 20 ${name}`);
+  return [...stopped, ...unready];
 }
 
 function leaderProblems({ api, leaders }: Facts): string[] {
