@@ -87,7 +87,7 @@ export {
   parseIpv4,
   parseIpv4Range,
 } from './ipv4.ts';
-export { matchesNodeAffinity, reachesVolume, requiredNodeNames } from './node-affinity.ts';
+export { matchesNodeAffinity, nodePreference, reachesVolume, requiredNodeNames } from './node-affinity.ts';
 export {
   type Json,
   type JsonObject,

@@ -11,6 +11,15 @@ export function matchesNodeAffinity(spec: PodSpec | undefined, node: Node): bool
   return required === undefined || required.some((term) => matchesTerm(term, node));
 }
 
+/** How much a pod prefers a node: the sum of the weights of its preferred terms that match, as Kubernetes' PreferredSchedulingTerms. */
+export function nodePreference(spec: PodSpec | undefined, node: Node): number {
+  let sum = 0;
+  for (const { weight, preference } of spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ??
+    [])
+    if (matchesTerm(preference, node)) sum += weight;
+  return sum;
+}
+
 /** Whether a volume is accessible from a node, as Kubernetes' CheckNodeAffinity decides. */
 export function reachesVolume(node: Node, { spec }: PersistentVolume): boolean {
   const required = spec?.nodeAffinity?.required;

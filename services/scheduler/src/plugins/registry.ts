@@ -12,6 +12,7 @@ import type { FilterPlugin, ScorePlugin } from '../framework/plugin.ts';
 import { evenSpread } from './score/even-spread.ts';
 import { leastAllocated } from './score/least-allocated.ts';
 import { preferNeighbours } from './score/prefer-neighbours.ts';
+import { preferNodes } from './score/prefer-nodes.ts';
 import { preferUntainted } from './score/prefer-untainted.ts';
 import { spreadByOwner } from './score/spread-by-owner.ts';
 
@@ -34,5 +35,6 @@ export const SCORES: readonly ScorePlugin[] = [
   spreadByOwner,
   evenSpread,
   preferNeighbours,
+  preferNodes,
   leastAllocated,
 ];
