@@ -70,7 +70,7 @@ export function framesToSvg(frames: readonly Frame[], { columns, rows }: Pick<Sc
     return `<g visibility="${isLast ? 'visible' : 'hidden'}">${play}${texts.join('')}</g>`;
   });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="12" fill="#e6e6e6" xml:space="preserve">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="12" fill="#e6e6e6" style="white-space: pre">`,
     `<rect width="${width}" height="${height}" rx="6" fill="#1d1f21"/>`,
     ...drawn,
     '</svg>\n',
