@@ -213,3 +213,68 @@ test('a pod with an identity and a claim for one pod moves when its agent is los
   const turns = lines.filter((line, index) => line !== lines[index - 1]);
   expect(turns).toEqual(uids.flatMap((uid) => [`start ${uid}`, uid, `end ${uid}`]));
 });
+
+/** GANTRY_FENCE_AFTER_SECONDS, from an agent's last heartbeat on: it was sent up to 2 s before the cut. */
+const FENCE_AFTER_MS = 30_000;
+const HEARTBEAT_MS = 2_000;
+
+/** Pods that stay on a lost node. */
+const PATIENT: NonNullable<Pod['spec']> = {
+  tolerations: ['not-ready', 'unreachable'].map((taint) => ({
+    key: `node.kubernetes.io/${taint}`,
+    operator: 'Exists' as const,
+    effect: 'NoExecute' as const,
+  })),
+  containers: [
+    {
+      name: 'main',
+      image: 'busybox:1.36',
+      command: ['sh', '-c', "trap 'exit 0' TERM; while :; do sleep 0.1; done"],
+    },
+  ],
+};
+
+test('an agent that is cut off stops its pods that run at most once after a while, and starts them when it is connected', async () => {
+  await using namespace = await cluster.namespace();
+  await using recorded = await recordContainerEvents(cluster, [`io.kubernetes.pod.namespace=${namespace.name}`]);
+  const labels = { app: 'patient' };
+  await cluster.create(STATEFUL_SETS, namespace.name, {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'patient' },
+    spec: {
+      replicas: 1,
+      serviceName: 'patient',
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: PATIENT },
+    },
+  });
+  const ready = async (name: string) => {
+    const pod = await cluster.get(PODS, namespace.name, name);
+    return isReady(pod) ? pod : undefined;
+  };
+  const before = await eventually('the pod is ready', 120_000, () => ready('patient-0'));
+  await cluster.create(PODS, namespace.name, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'other' },
+    spec: { ...PATIENT, nodeName: before.spec?.nodeName },
+  });
+  await eventually('a pod without an identity is ready', 120_000, () => ready('other'));
+  const agent = await cluster.agentOf(before.spec?.nodeName ?? '');
+  const cutAt = performance.now();
+  await cut(cluster, agent, API_PORTS);
+  const ends = () => recorded.events().filter(({ what }) => what === 'die');
+  await eventually('it is stopped', 120_000, () => ends().length > 0);
+  expect(performance.now() - cutAt).toBeGreaterThan(FENCE_AFTER_MS - HEARTBEAT_MS);
+  await heal(cluster, agent);
+  await cluster.untilNodesReady(2);
+  const again = await eventually('it is ready again', 120_000, async () => {
+    const pod = await ready('patient-0');
+    return pod?.status?.containerStatuses?.[0]?.restartCount === 1 ? pod : undefined;
+  });
+  expect(uidOf(again)).toBe(uidOf(before));
+  // It was asked to end. The other one has run all the time.
+  const stopped = ends().filter(({ container }) => container === 'main');
+  expect(stopped.map(({ podUid, exitCode }) => [podUid, exitCode])).toEqual([[uidOf(before), '0']]);
+});
