@@ -11,6 +11,7 @@ import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { setUnschedulable } from './cordon.ts';
 import { type DrainStep, planDrain } from './drain-plan.ts';
+import { Heads } from '../shell/heads.tsx';
 
 /** A budget that allows no eviction is asked again. */
 const RETRY_MS = 5_000;
@@ -118,13 +119,7 @@ function Steps({ plan, states }: StepsProps): ReactNode {
   return (
     <div className="scroll-box" tabIndex={0}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Pod</th>
-            <th scope="col">What happens</th>
-            <th scope="col">State</th>
-          </tr>
-        </thead>
+        <Heads of={['Pod', 'What happens', 'State']} />
         <tbody>
           {plan.map(({ pod: { metadata }, action, note, isLoss }) => (
             <tr key={metadata.uid}>

@@ -10,6 +10,7 @@ import { objectFormat } from '../watch/formats.ts';
 import { type NodeLoad, loadsOf, nodeMark, POD_STATES, podMark, type PodMark } from './inventory.ts';
 import { findAt, layOut, type PictureLayout } from './layout.ts';
 import { type Palette, Scene } from './scene.ts';
+import { Heads } from '../shell/heads.tsx';
 
 const NODES = objectFormat(nodeMark);
 const PODS = objectFormat(podMark);
@@ -232,18 +233,7 @@ function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): React
     <section>
       <h2>{loads.length > LISTED ? `The ${LISTED} fullest nodes` : 'Nodes, the fullest first'}</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Node</th>
-            <th scope="col">Host</th>
-            <th scope="col">State</th>
-            <th scope="col">Pods</th>
-            <th scope="col">CPU requested</th>
-            <th scope="col">CPU used</th>
-            <th scope="col">Memory requested</th>
-            <th scope="col">Memory used</th>
-          </tr>
-        </thead>
+        <Heads of={['Node', 'Host', 'State', 'Pods', 'CPU requested', 'CPU used', 'Memory requested', 'Memory used']} />
         <tbody>
           {fullest.map((load) => {
             const { node, pods, cpu, memory } = load;

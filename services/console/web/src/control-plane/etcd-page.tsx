@@ -4,6 +4,7 @@ import { formatAge } from '../shell/ages.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import type { ApiServersReport, EtcdReport } from './reports.ts';
 import { useReport, useSamples } from './use-report.ts';
+import { Heads } from '../shell/heads.tsx';
 
 const Chart = lazy(() => import('../shell/chart.tsx').then(({ Chart }) => ({ default: Chart })));
 const REFRESH_MS = 2_000;
@@ -39,20 +40,20 @@ function Etcd({ report }: { readonly report: EtcdReport }): ReactNode {
     <section>
       <h2>etcd</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Member</th>
-            <th scope="col">State</th>
-            <th scope="col">Role</th>
-            <th scope="col">Term</th>
-            <th scope="col">Raft index</th>
-            <th scope="col">Revision</th>
-            <th scope="col">Size, of {bytes(quotaBytes)}</th>
-            <th scope="col">Latency</th>
-            <th scope="col">Alarms</th>
-            <th scope="col">Version</th>
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            'Member',
+            'State',
+            'Role',
+            'Term',
+            'Raft index',
+            'Revision',
+            `Size, of ${bytes(quotaBytes)}`,
+            'Latency',
+            'Alarms',
+            'Version',
+          ]}
+        />
         <tbody>
           {members.map((member) => (
             <tr key={member.name}>
@@ -96,16 +97,7 @@ function Servers({ report }: { readonly report: ApiServersReport }): ReactNode {
       <section>
         <h2>API servers</h2>
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Address</th>
-              <th scope="col">Started</th>
-              <th scope="col">Cache revision</th>
-              <th scope="col">Behind etcd</th>
-              <th scope="col">Watches</th>
-              <th scope="col">Role</th>
-            </tr>
-          </thead>
+          <Heads of={['Address', 'Started', 'Cache revision', 'Behind etcd', 'Watches', 'Role']} />
           <tbody>
             {apiservers.map(({ address, startedAt, cache, watches, leading }) => (
               <tr key={address}>
@@ -166,14 +158,7 @@ function Requests({ report }: { readonly report: ApiServersReport }): ReactNode 
     <section>
       <h2>Requests since the servers started</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Request</th>
-            <th scope="col">Count</th>
-            <th scope="col">Failed</th>
-            <th scope="col">Mean</th>
-          </tr>
-        </thead>
+        <Heads of={['Request', 'Count', 'Failed', 'Mean']} />
         <tbody>
           {rows.slice(0, LISTED).map(({ name, requests, failed, seconds }) => (
             <tr key={name}>
@@ -195,16 +180,7 @@ function FlowControl({ report }: { readonly report: ApiServersReport }): ReactNo
     <section>
       <h2>Flow control</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Server</th>
-            <th scope="col">Level and schema</th>
-            <th scope="col">Executing</th>
-            <th scope="col">Queued</th>
-            <th scope="col">Dispatched</th>
-            <th scope="col">Rejected</th>
-          </tr>
-        </thead>
+        <Heads of={['Server', 'Level and schema', 'Executing', 'Queued', 'Dispatched', 'Rejected']} />
         <tbody>
           {report.apiservers.flatMap(({ address, flowControl }) =>
             flowControl.flatMap(({ name, limitSeats, schemas }) =>

@@ -8,6 +8,7 @@ import { EMPTY_LOG, type Failover, gapMs, observeLeaders } from './failovers.ts'
 import { objectFormat } from '../watch/formats.ts';
 import type { Candidate, Decision, Leader, LeadersReport, Loop, LoopsReport } from './reports.ts';
 import { useReport } from './use-report.ts';
+import { Heads } from '../shell/heads.tsx';
 
 const LEADERS_MS = 500;
 const LOOPS_MS = 2_000;
@@ -111,16 +112,7 @@ function Leaders({ report }: { readonly report: LeadersReport }): ReactNode {
     <section>
       <h2>Leaders</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Component</th>
-            <th scope="col">Leader</th>
-            <th scope="col">Epoch</th>
-            <th scope="col">Term</th>
-            <th scope="col">Lease</th>
-            <th scope="col">Standby</th>
-          </tr>
-        </thead>
+        <Heads of={['Component', 'Leader', 'Epoch', 'Term', 'Lease', 'Standby']} />
         <tbody>
           {report.leaders.map((leader) => (
             <LeaderRow key={leader.component} leader={leader} now={now} />
@@ -166,17 +158,17 @@ function Failovers({ failovers }: { readonly failovers: readonly Failover[] }): 
         <p className="muted">None since this page was opened. The death of a leader is shown here as it happens.</p>
       ) : (
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Component</th>
-              <th scope="col">Last sign of the old leader</th>
-              <th scope="col">Lease ran out</th>
-              <th scope="col">Elected</th>
-              <th scope="col">Acting</th>
-              <th scope="col">First write</th>
-              <th scope="col">Gap</th>
-            </tr>
-          </thead>
+          <Heads
+            of={[
+              'Component',
+              'Last sign of the old leader',
+              'Lease ran out',
+              'Elected',
+              'Acting',
+              'First write',
+              'Gap',
+            ]}
+          />
           <tbody>
             {failovers.map((failover) => (
               <FailoverRow key={`${failover.component} ${failover.lastSeenAt}`} failover={failover} />
@@ -231,18 +223,7 @@ function Process({ process, at }: ProcessProps): ReactNode {
       )}
       {loops.length === 0 ? null : (
         <table className="numbers">
-          <thead>
-            <tr>
-              <th scope="col">Loop</th>
-              <th scope="col">Queue</th>
-              <th scope="col">Reconciles</th>
-              <th scope="col">Mean</th>
-              <th scope="col">Longest</th>
-              <th scope="col">Failed</th>
-              <th scope="col">Conflicts</th>
-              <th scope="col">Last decision</th>
-            </tr>
-          </thead>
+          <Heads of={['Loop', 'Queue', 'Reconciles', 'Mean', 'Longest', 'Failed', 'Conflicts', 'Last decision']} />
           <tbody>
             {loops.map((loop) => (
               <LoopRows key={loop.name} loop={loop} at={Date.parse(at)} />

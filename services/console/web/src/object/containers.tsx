@@ -2,6 +2,7 @@ import type { Container, ContainerStatus, Pod } from '@gantry/objects';
 import type { ReactNode } from 'react';
 import { formatAge } from '../shell/ages.ts';
 import { useNow } from '../shell/console-context.ts';
+import { Heads } from '../shell/heads.tsx';
 
 /** The containers of a pod with their state. */
 export function Containers({ pod }: { readonly pod: Pod }): ReactNode {
@@ -21,14 +22,7 @@ export function Containers({ pod }: { readonly pod: Pod }): ReactNode {
     <section>
       <h2>Containers</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Image</th>
-            <th scope="col">State</th>
-            <th scope="col">Restarts</th>
-          </tr>
-        </thead>
+        <Heads of={['Name', 'Image', 'State', 'Restarts']} />
         <tbody>
           {rows.map(([role, { name, image }]) => {
             const found = statuses.find((candidate) => candidate.name === name);

@@ -5,6 +5,7 @@ import { useLive, useNow } from '../shell/console-context.ts';
 import { Failure } from '../shell/notices.tsx';
 import { objectFormat } from '../watch/formats.ts';
 import type { TabProps } from './use-object.ts';
+import { Heads } from '../shell/heads.tsx';
 
 const FORMAT = objectFormat((object) => {
   const {
@@ -46,15 +47,7 @@ export function EventsTab({ namespace, object }: TabProps): ReactNode {
   return (
     <div className="scroll-box" tabIndex={0}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Last seen</th>
-            <th scope="col">Type</th>
-            <th scope="col">Reason</th>
-            <th scope="col">Message</th>
-            <th scope="col">From</th>
-          </tr>
-        </thead>
+        <Heads of={['Last seen', 'Type', 'Reason', 'Message', 'From']} />
         <tbody>
           {sorted.map(({ uid, type, reason, message, count, lastAt, source }) => (
             <tr key={uid}>

@@ -3,6 +3,7 @@ import { formatAge } from '../shell/ages.ts';
 import { useNow } from '../shell/console-context.ts';
 import { managedFieldsOf } from './managers.ts';
 import type { TabProps } from './use-object.ts';
+import { Heads } from '../shell/heads.tsx';
 
 /** Who set which field last. */
 export function FieldsTab({ object }: TabProps): ReactNode {
@@ -24,14 +25,7 @@ export function FieldsTab({ object }: TabProps): ReactNode {
       </div>
       <div className="scroll-box" tabIndex={0}>
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Field</th>
-              <th scope="col">Manager</th>
-              <th scope="col">By</th>
-              <th scope="col">Last write</th>
-            </tr>
-          </thead>
+          <Heads of={['Field', 'Manager', 'By', 'Last write']} />
           <tbody>
             {shown.map(({ path, manager, operation, subresource, time }) => (
               <tr key={`${path} ${manager} ${operation} ${subresource}`}>

@@ -7,6 +7,7 @@ import { useConsole, useNow } from '../shell/console-context.ts';
 import { Containers } from './containers.tsx';
 import { Ports } from './ports.tsx';
 import type { AnyObject, TabProps } from './use-object.ts';
+import { Heads } from '../shell/heads.tsx';
 
 /** Facts, conditions, containers and data of an object. */
 export function Overview(props: TabProps): ReactNode {
@@ -118,14 +119,7 @@ function Conditions({ conditions }: { readonly conditions: readonly Condition[] 
   const now = useNow();
   return (
     <table>
-      <thead>
-        <tr>
-          <th scope="col">Type</th>
-          <th scope="col">Status</th>
-          <th scope="col">Since</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
+      <Heads of={['Type', 'Status', 'Since', 'Reason']} />
       <tbody>
         {conditions.map(({ type, status, reason, message, lastTransitionTime }) => {
           const isGood = (status === 'True') !== BAD_WHEN_TRUE.test(type);

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { allowsPath } from '../api/access.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useConsole, useNow, useRules } from '../shell/console-context.ts';
+import { Heads } from '../shell/heads.tsx';
 
 /** The scheduler's last decision about a pod: `/gantry/v1/scheduling`. */
 interface SchedulingReport {
@@ -53,13 +54,7 @@ export function Scheduling({ namespace, pod }: { readonly namespace: string; rea
         {victims.length === 0 ? '' : ` ${victims.length} pods of lower priority are evicted for it.`}
       </p>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Node</th>
-            <th scope="col">Score</th>
-            <th scope="col">Why</th>
-          </tr>
-        </thead>
+        <Heads of={['Node', 'Score', 'Why']} />
         <tbody>
           {nodes.map((one) => (
             <tr key={one.node}>

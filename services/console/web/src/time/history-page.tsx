@@ -10,6 +10,7 @@ import { useReport } from '../control-plane/use-report.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { type Change, changesBetween } from './changes.ts';
+import { Heads } from '../shell/heads.tsx';
 
 const REFRESH_MS = 5_000;
 /** How many moments back changes are shown at first: about a minute. */
@@ -168,14 +169,7 @@ function Changes({ from, to }: { readonly from: Moment; readonly to: Moment | un
         {failed.length === 0 ? '' : `; without ${failed.map(({ kind }) => kind).join(', ')}: ${failed[0]?.why ?? ''}`}
       </p>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Object</th>
-            <th scope="col">What</th>
-            <th scope="col">Fields</th>
-            <th scope="col">Written by</th>
-          </tr>
-        </thead>
+        <Heads of={['Object', 'What', 'Fields', 'Written by']} />
         <tbody>
           {changes.map(({ kind, change }) => (
             <ChangeRow key={`${kind.id} ${change.object.metadata.uid ?? ''}`} kind={kind} change={change} />
