@@ -27,8 +27,8 @@ test('a picture has each line of each frame, and shows the last frame where noth
   ];
   const svg = framesToSvg(frames, { columns: 20, rows: 2 });
   expect(svg.match(/<text[^>]*>[^<]*<\/text>/g)?.map((text) => text.replaceAll(/<[^>]*>/g, ''))).toEqual([
-    'a &lt;b> &amp; c',
-    'the last',
+    'a&#160;&lt;b>&#160;&amp;&#160;c',
+    'the&#160;last',
   ]);
   expect(svg.match(/<g visibility="\w+"/g)).toEqual(['<g visibility="hidden"', '<g visibility="visible"']);
   // The first frame from 0 to 0.5 of 4.5 s, the last one from there to the end.

@@ -50,7 +50,8 @@ export class RecordingScreen implements Screen {
 
 const [CHARACTER, LINE, MARGIN] = [7.25, 16, 12];
 const LAST_FRAME_MS = 4_000;
-const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+/** Spaces that no viewer joins. */
+const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll(' ', '&#160;');
 
 /** An SVG that plays the frames again and again. Without animations, it shows the last one. */
 export function framesToSvg(frames: readonly Frame[], { columns, rows }: Pick<Screen, 'columns' | 'rows'>): string {
@@ -70,7 +71,7 @@ export function framesToSvg(frames: readonly Frame[], { columns, rows }: Pick<Sc
     return `<g visibility="${isLast ? 'visible' : 'hidden'}">${play}${texts.join('')}</g>`;
   });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="12" fill="#e6e6e6" style="white-space: pre">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="12" fill="#e6e6e6">`,
     `<rect width="${width}" height="${height}" rx="6" fill="#1d1f21"/>`,
     ...drawn,
     '</svg>\n',

@@ -1,6 +1,8 @@
 import { ManualClock } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
 import { ChaosEngine, readInspection, signalScript } from './engine.ts';
+import type { Scene } from './fault.ts';
+import { PROCESS_FAULTS } from './faults/process.ts';
 import { rulesetBetween, sharedAddresses } from './faults/network.ts';
 import { undoAll, type UndoStep } from './undo.ts';
 
@@ -160,4 +162,25 @@ test('an image of a campaign does not give services the label of containers besi
   expect(asked.filter((args) => args.startsWith('commit'))).toEqual([
     `commit --change LABEL gantry.chaos= gantry-chaos-${CLUSTER}-image other`,
   ]);
+});
+
+test.each([
+  ['restart-loop', 'remove-helper'],
+  ['out-of-memory', 'limit'],
+])('after %s, a container that the engine has given up starts again', async (kind, cause) => {
+  const steps: UndoStep[] = [];
+  const container = { id: 'a', name: 'agent-1', pid: 42, limits: { memoryBytes: 1, memorySwapBytes: 1, cpuQuota: 0 } };
+  const scene = {
+    engine: {
+      options: { clusterId: CLUSTER, shell: { run: async () => await Promise.resolve({ code: 0 }) } },
+      one: async () => await Promise.resolve(container),
+      docker: async () => await Promise.resolve('1'),
+      startHelper: async () => await Promise.resolve(),
+    },
+    fault: { id: 'f1', target: 'agent/1', durationMs: 1_000 },
+    undoLater: async (later: readonly UndoStep[]) => await Promise.resolve(void steps.push(...later)),
+  } as unknown as Scene;
+  await PROCESS_FAULTS.find((one) => one.kind === kind)?.strike(scene);
+  // The last step is undone first.
+  expect(steps.map(({ undo }) => undo)).toEqual(['start', cause]);
 });

@@ -145,7 +145,11 @@ async function stall(scene: Scene): Promise<string> {
 async function killAgainAndAgain(scene: Scene): Promise<string> {
   const { engine, fault, random, undoLater } = scene;
   const container = await engine.one(fault.target, random);
-  await undoLater([{ undo: 'remove-helper', name: helperName(scene) }]);
+  // A kill may meet the container while it starts: then the engine gives up, and leaves it exited.
+  await undoLater([
+    { undo: 'start', container: container.id },
+    { undo: 'remove-helper', name: helperName(scene) },
+  ]);
   // The process id changes with each start: it is looked up by the control group.
   const find = `grep -ls ${container.id} /proc/[0-9]*/cgroup | cut -d / -f 3`;
   await engine.startHelper(
@@ -174,7 +178,11 @@ const FILL_MEMORY = ['timeout', '20', 'tail', '/dev/zero'];
 async function takeMemory({ engine, fault, random, undoLater }: Scene): Promise<string> {
   const { id, name, limits } = await engine.one(fault.target, random);
   const inUse = Number(await engine.docker(['exec', id, 'sh', '-c', READ_USAGE]));
-  await undoLater([{ undo: 'limit', container: id, limits }]);
+  // Too little memory may keep the container from starting again: then the engine gives up, and leaves it exited.
+  await undoLater([
+    { undo: 'start', container: id },
+    { undo: 'limit', container: id, limits },
+  ]);
   const memoryBytes = inUse + LEFT_BYTES;
   await engine.docker(['update', ...limitOptions({ ...limits, memoryBytes, memorySwapBytes: memoryBytes }), id]);
   // Ends by the kernel's signal, with the container.
