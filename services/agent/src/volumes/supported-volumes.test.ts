@@ -142,6 +142,29 @@ describe('the files of a volume', () => {
     expect(file).toMatchObject({ mode: 0o600, user: 5 });
   });
 
+  it('share one content when many sources name the same trust bundles', async () => {
+    const own = { ...context, source: rememberReads(context.source) };
+    const named = (path: string) => ({ clusterTrustBundle: { name: 'one', path } });
+    const labelled = (path: string, live: string) => ({
+      clusterTrustBundle: {
+        signerName: 's/a',
+        labelSelector: { matchExpressions: [{ key: 'live', operator: live }] },
+        path,
+      },
+    });
+    const sources = [
+      named('a'),
+      named('b'),
+      labelled('c', 'Exists'),
+      labelled('d', 'Exists'),
+      labelled('e', 'DoesNotExist'),
+    ];
+    const made = await projectedVolume.files({ name: 'v', projected: { sources } }, own, signal);
+    const [a, b, c, d, e] = made.map(({ content }) => content);
+    expect([b === a, d === c, e === c]).toEqual([true, true, false]);
+    expect(String(e)).toBe(`${ANCHORS.a}${ANCHORS.b}`);
+  });
+
   it('hold the keys of a Secret that are selected, in a volume of its own and in a projected one', async () => {
     const items = [{ key: 'user', path: 'name/of/user', mode: 0o400 }];
     expect(await files({ name: 'v', secret: { secretName: 'login' } })).toEqual({ user: '644 jane', word: '644 s' });

@@ -1,4 +1,4 @@
-import { type ClusterTrustBundleProjection, labelSelectorFrom } from '@gantry/objects';
+import { type ClusterTrustBundle, type ClusterTrustBundleProjection, labelSelectorFrom } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { VolumeFile } from './atomic-folder.ts';
@@ -20,11 +20,11 @@ export async function trustBundleFiles(
   context: VolumeContext,
   signal: AbortSignal,
 ): Promise<readonly VolumeFile[]> {
-  const texts = await bundleTexts(projection, context, signal);
+  const content = await contentOf(projection, context, signal);
   const { group, user } = fileOwnersOf(context.pod);
   const file = {
     path: projection.path,
-    content: Buffer.from(uniqueCertificates(texts)),
+    content,
     // Like a token: accessible to the pod's user or group only, if the pod names one.
     mode: group === undefined && user === undefined ? mode : OWN_MODE,
     user,
@@ -32,19 +32,35 @@ export async function trustBundleFiles(
   return [counted(file, context.budget)];
 }
 
-async function bundleTexts(
+/**
+ * Contents by the bundles that were read and the labels that select some of them. Sources of a pod that name the same bundles share one:
+ * hundreds of them would read and sort all certificates each.
+ */
+const contents = new WeakMap<readonly ClusterTrustBundle[], Map<string, Buffer>>();
+
+async function contentOf(
   { name, signerName = '', labelSelector, optional }: ClusterTrustBundleProjection,
   { source }: VolumeContext,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<Buffer> {
   if ((name === undefined) === (signerName === '')) {
     throw new AgentError('FailedMount', 'exactly one of name and signerName of a clusterTrustBundle must be given');
   }
   const found = await source.trustBundles(name === undefined ? { signerName } : { name }, signal);
+  const made = contents.get(found) ?? new Map<string, Buffer>();
+  contents.set(found, made);
+  const key = JSON.stringify([name === undefined, labelSelector]);
+  const known = made.get(key);
+  if (known !== undefined) return known;
   // Without a selector, no bundle of the signer is selected.
   const selects = labelSelector === undefined ? () => false : selectorOf(labelSelector);
   const selected = name === undefined ? found.filter(({ metadata }) => selects(metadata.labels ?? {})) : found;
-  if (selected.length > 0 || optional === true) return selected.map(({ spec }) => spec.trustBundle);
+  if (selected.length > 0) {
+    const content = Buffer.from(uniqueCertificates(selected.map(({ spec }) => spec.trustBundle)));
+    made.set(key, content);
+    return content;
+  }
+  if (optional === true) return Buffer.alloc(0);
   const why =
     name === undefined
       ? 'combination of signerName and labelSelector matched zero ClusterTrustBundles'
