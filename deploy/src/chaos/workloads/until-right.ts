@@ -4,7 +4,7 @@ const EVERY_MS = 1_000;
 const LOOK_MS = 15_000;
 const SAY_EVERY_MS = 10_000;
 /** A busy machine takes minutes for what otherwise takes seconds. */
-export const LIMIT_MS = 600_000;
+const LIMIT_MS = 600_000;
 
 /** How long somebody waits for the cluster. */
 export interface Patience {
