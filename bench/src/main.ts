@@ -6,6 +6,8 @@
 //     Requests are measured N times, the first time without compiled code
 //   npm run bench -- --dev [--pods 1000,10000] [--endpoints grpc] [--profile DIR] controllers
 //     all controllers in a process of their own, over gRPC and REST: time until a Deployment's pods exist, CPU a pod, memory
+//   npm run bench -- --dev [--etcd MEMBERS] [--objects 10000] [--profile DIR] operator
+//     a controller of so many custom objects with one ConfigMap each, by the package for operators: time, requests, CPU, memory
 //   npm run bench -- dns
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- --dev [--nodes 1000] hollow
@@ -42,6 +44,7 @@ import { measureStreams } from './streams.ts';
 import { measureScheduler } from './scheduler/measure-scheduler.ts';
 import { apiTarget, directTarget } from './scheduler/targets.ts';
 import { startDevServer } from './speed/dev-server.ts';
+import { measureOperator } from './operator/measure-operator.ts';
 import { measureNetwork } from './network/measure-network.ts';
 import { ENDPOINTS, measureSpeed, STEPS } from './speed/measure-speed.ts';
 import { HEADING, lineOf, type Result } from './speed/report.ts';
@@ -65,15 +68,17 @@ const CONTROLLERS = 'controllers';
 const DNS = 'dns';
 const HOLLOW = 'hollow';
 const NETWORK = 'network';
+const OPERATOR = 'operator';
 const SCHEDULER = 'scheduler';
 const DECISIONS = 'decisions';
-const APART: readonly string[] = [CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS];
+const APART: readonly string[] = [CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS, OPERATOR];
 
 const { values, positionals } = parseArgs({
   options: {
     kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
     dev: { type: 'boolean', default: false },
     pods: { type: 'string', default: '1000,10000' },
+    objects: { type: 'string', default: '10000' },
     nodes: { type: 'string', default: '1000' },
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
@@ -135,6 +140,12 @@ if (positionals.includes(NETWORK)) {
   print(`\n## ${NETWORK}`);
   await measureNetwork(cluster, { pods: Number(values.ready), services: Number(values.services), print });
   cluster.api[Symbol.dispose]();
+}
+if (positionals.includes(OPERATOR)) {
+  if (!values.dev) throw new Error(`${OPERATOR} needs --dev: it starts an API server for each controller itself`);
+  const [objects, etcdMembers] = [Number(values.objects), Number(values.etcd)];
+  const lines = await measureOperator({ objects, etcdMembers, profileDir: values.profile });
+  print(`\n## ${OPERATOR}\n\n${lines.join('\n')}`);
 }
 if (positionals.includes(HOLLOW)) {
   if (!values.dev) throw new Error(`${HOLLOW} needs --dev: it starts an API server and the nodes itself`);

@@ -1,5 +1,5 @@
 import type { InProcessServer, StoredChange } from '@gantry/apiserver/testing';
-import { errorMessage } from '@gantry/base';
+import { type Clock, errorMessage } from '@gantry/base';
 import type { ObjectClient, ObjectWrite } from '@gantry/client';
 import {
   Activity,
@@ -15,8 +15,8 @@ import { merged } from '../rights.ts';
 import { endState } from './end-state.ts';
 import { World } from './world.ts';
 
-/** What a user does in a history, with the client of an administrator. */
-export type Step = (client: ObjectClient, signal: AbortSignal) => Promise<unknown>;
+/** What a user, or another controller, does in a history, with the client of an administrator. `clock` has the simulated time. */
+export type Step = (client: ObjectClient, signal: AbortSignal, clock: Pick<Clock, 'now'>) => Promise<unknown>;
 
 /** Reads what is in the store. The objects are shared: never change them. */
 export interface ObjectsReader {
@@ -89,7 +89,7 @@ export class History {
     const client = this.#options.server.client({ fieldManager: 'user' });
     for (const step of this.#options.steps) {
       await this.#pause();
-      await this.#until(step(client, this.#stop.signal));
+      await this.#until(step(client, this.#stop.signal, this.#options.server.clock));
     }
     this.#faults = undefined;
     await this.#untilAtRest();

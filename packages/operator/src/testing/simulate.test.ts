@@ -199,6 +199,17 @@ describe('a simulation', () => {
     expect(complete.text).toBe('');
   });
 
+  it('gives steps the simulated time, and the times of the objects are the same', async () => {
+    const seen: number[] = [];
+    const note: Step = async (client, signal, clock) => {
+      const { metadata } = await client.get(GREETINGS, key, signal);
+      seen.push(clock.now() - Date.parse(metadata.creationTimestamp ?? ''));
+    };
+    const options = { operator: operator(declared), kinds: [GREETINGS], objects: [greeting], steps: [note] };
+    expect((await simulate({ ...options, faults: 'none', seeds: 1 })).text).toBe('');
+    expect(seen.every((ms) => ms >= 0 && ms < 3_600_000)).toBe(true);
+  });
+
   it('is at rest after the time that it is given', async () => {
     const slow = (): Controller => ({
       name: 'slow',

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
+import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, isReason, NAMESPACES } from '@gantry/objects';
+import { deadline } from '../cluster.ts';
+import { cpuMs, rssMib } from '../processes.ts';
+import { startDevServer } from '../speed/dev-server.ts';
+import { type Mirror, MIRRORS } from './mirrors.ts';
+
+const MAIN = 'bench/src/operator/main.ts';
+const NAMESPACE_COUNT = 10;
+/** Creations under way at once. */
+const WRITERS = 16;
+const LONGEST_MS = 600_000;
+const POLL_MS = 250;
+/** How many objects are changed at most, when all are settled. */
+const CHANGED = 1000;
+
+export interface OperatorMeasureOptions {
+  readonly objects: number;
+  readonly etcdMembers: number;
+  readonly profileDir: string | undefined;
+}
+
+/**
+ * A controller of so many custom objects with one owned ConfigMap each: time, requests, CPU and memory from its start until all ConfigMaps and
+ * statuses are there, and again for changes of up to 1,000 of them.
+ */
+export async function measureOperator({ objects, etcdMembers, profileDir }: OperatorMeasureOptions): Promise<string[]> {
+  await using dev = await startDevServer({ profileDir: undefined, etcdMembers });
+  const api = createHttpClient({ ...readKubeconfig(dev.kubeconfig), fieldManager: 'bench' });
+  await api.create(CUSTOM_RESOURCE_DEFINITIONS, MIRRORS.definition, deadline());
+  const namespaces = Array.from({ length: NAMESPACE_COUNT }, (_, index) => `mirrors-${index}`);
+  for (const name of namespaces) {
+    await api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, deadline());
+  }
+  const keys = Array.from({ length: objects }, (_, index) => ({
+    namespace: namespaces[index % namespaces.length] ?? '',
+    name: `m${index}`,
+  }));
+  await each(keys, (key) => create(api, key));
+  const port = await freePort();
+  const env = { ...process.env, KUBECONFIG: dev.kubeconfig, PORT: String(port) };
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, ['--conditions=gantry-source', ...profiling, MAIN], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const pid = child.pid ?? 0;
+  try {
+    await until(api, objects, 'first');
+    const first = { ms: performance.now() - startedAt, requests: await requestsOf(port), cpu: cpuMs(pid) };
+    const memory = `${rssMib(pid).toFixed(0)} MiB`;
+    const changed = keys.slice(0, CHANGED);
+    const changedAt = performance.now();
+    await each(changed, (key) => api.patch(MIRRORS, key, { merge: { spec: { text: 'second' } } }, deadline()));
+    await until(api, changed.length, 'second');
+    const changedMs = performance.now() - changedAt;
+    const requests = (await requestsOf(port)) - first.requests;
+    return [
+      '| | settled after | requests | CPU | memory |',
+      '| --- | --- | --- | --- | --- |',
+      `| ${objects} objects | ${seconds(first.ms)} | ${first.requests} | ${seconds(first.cpu)} | ${memory} |`,
+      `| ${changed.length} changes | ${seconds(changedMs)} | ${requests} | ${seconds(cpuMs(pid) - first.cpu)} | |`,
+    ];
+  } finally {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+    api[Symbol.dispose]();
+  }
+}
+
+/** A definition is served soon after it was created. */
+async function create(api: HttpClient, key: { readonly namespace: string; readonly name: string }): Promise<void> {
+  const mirror: Mirror = {
+    apiVersion: 'bench.gantry.dev/v1',
+    kind: 'Mirror',
+    metadata: { ...key },
+    spec: { text: 'first' },
+  };
+  for (const until = deadline(); ; await sleep(POLL_MS)) {
+    try {
+      await api.create(MIRRORS, mirror, until);
+      return;
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+    }
+  }
+}
+
+async function each<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  const left = items.values();
+  const run = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: WRITERS }, run));
+}
+
+/** Waits until so many Mirrors and ConfigMaps have this text. */
+async function until(api: HttpClient, count: number, text: string): Promise<void> {
+  const end = deadline(LONGEST_MS);
+  for (;;) {
+    const mirrors = await api.list(MIRRORS, {}, end);
+    if (mirrors.items.filter(({ status }) => status?.text === text).length >= count) {
+      const configMaps = await api.list(CONFIG_MAPS, {}, end);
+      if (configMaps.items.filter(({ data }) => data?.['text'] === text).length >= count) return;
+    }
+    await sleep(POLL_MS * 4, undefined, { signal: end });
+  }
+}
+
+/** The sum of `rest_client_requests_total`. */
+async function requestsOf(port: number): Promise<number> {
+  const text = await new Promise<string>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path: '/metrics' }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (part: string) => (body += part));
+      response.on('end', () => resolve(body)).on('error', reject);
+    }).on('error', reject);
+  });
+  const values = [...text.matchAll(/^rest_client_requests_total\{.*\} (\S+)$/gm)].map(([, value]) => Number(value));
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (typeof address !== 'object' || address === null) throw new Error('there is no free port');
+  return address.port;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
