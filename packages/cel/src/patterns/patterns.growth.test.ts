@@ -3,26 +3,11 @@ import { expect, it } from 'vitest';
 import { patternOf } from './patterns.ts';
 
 /** Parts of a pattern that do not end. */
-const PARTS: readonly string[] = [
-  '\\p{',
-  '\\P{^',
-  '[[:a',
-  '[[:a:',
-  '[^',
-  '\\Q',
-  '(?P<',
-  '(?P<a',
-  '(',
-  'a{1',
-  'a{1,',
-  '\\x{',
-  '|',
-  '\\',
-];
+const PARTS: readonly string[] = ['\\p{', '\\P{^', '[^', '\\Q', '(?P<', '(', 'a{1', '\\x{', '|'];
 
 const INPUTS: readonly GrowingInput[] = PARTS.map((part) => ({
   name: `a pattern of ${part}`,
-  largest: 1_000_000,
+  largest: 200_000,
   prepare: (size: number) => {
     let calls = 0;
     // Each call has another pattern, since compiled ones are remembered.
