@@ -137,8 +137,7 @@ export function createWorkerServices(
   });
   const renewals = new Renewals(clock);
   const fence = new Fence({ renewals, afterMs: config.fenceAfterSeconds * 1000 || Infinity, clock, logger });
-  const { name, engineName } = self;
-  const initial = () => expectedNode({ name, engineName, engine, registration: config.registration }, shares);
+  const initial = () => expectedNode({ ...self, engine, registration: config.registration }, shares);
   const nodeSource = new NodeSource({ client, node: self.name, initial });
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
   const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events: steps.events, clock, logger });
