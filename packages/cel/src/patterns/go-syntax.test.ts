@@ -26,6 +26,8 @@ describe("the syntax of patterns is Go's", () => {
     ['^\\pl$', 'ä', '1'],
     ['^(?P<n>a)(?P<n>b)$', 'ab', 'a'],
     ['^\\p{old-italic}$', '\u{10300}', 'a'],
+    ['^[x[:y]$', '[', 'z'],
+    ['^[[:digit:][:y]$', ':', 'z'],
   ])('%s matches %s, not %s', (pattern, yes, no) => {
     const compiled = patternOf(pattern);
     expect(compiled.ok && [yes, no].map((text) => compiled.regex.matcher(text).find())).toEqual([true, false]);

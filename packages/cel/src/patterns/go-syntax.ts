@@ -53,12 +53,15 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
 export function fromGoSyntax(pattern: string): string {
   let isInClass = false;
   const names = new Set<string>();
-  return pattern.replace(TOKEN, (token) => {
+  const lastNameEnd = pattern.lastIndexOf(':]');
+  return pattern.replace(TOKEN, (token, at: number) => {
     if (/^\\[pP]/.test(token)) return unicodeClass(token);
     if (token.startsWith('[:')) return token;
     if (token.startsWith('[') || token === ']') {
+      const wasInClass = isInClass;
       isInClass = token.startsWith('[') && !(isInClass && token.endsWith(']'));
-      return token;
+      // No name begins here. RE2JS would search for its end up to the end of the pattern.
+      return wasInClass && at > lastNameEnd && pattern[at + 1] === ':' ? `\\${token}` : token;
     }
     if (!token.startsWith('(') || isInClass) return token;
     const name = token.slice(token.indexOf('<'));

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { patternOf } from './patterns.ts';
 
 /** Parts of a pattern that do not end. */
-const PARTS: readonly string[] = ['\\p{', '\\P{^', '[^', '\\Q', '(?P<', '(', 'a{1', '\\x{', '|'];
+const PARTS: readonly string[] = ['\\p{', '\\P{^', '[^', '[[:a', '\\Q', '(?P<', '(', 'a{1', '\\x{', '|'];
 
 const INPUTS: readonly GrowingInput[] = PARTS.map((part) => ({
   name: `a pattern of ${part}`,

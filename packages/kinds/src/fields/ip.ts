@@ -6,17 +6,6 @@ const CANONICAL_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}
 /** The prefix of an IPv4 address in IPv6 form. */
 const MAPPED = 0xffffn << 32n;
 
-/** Ranges of addresses that are only valid on one machine or network, and their descriptions. */
-const UNREACHABLE = [
-  { name: 'loopback', ranges: { IPv4: '127.0.0.0/8', IPv6: '::1/128' }, said: '127.0.0.0/8, ::1/128' },
-  { name: 'link-local', ranges: { IPv4: '169.254.0.0/16', IPv6: 'fe80::/10' }, said: '169.254.0.0/16, fe80::/10' },
-  {
-    name: 'link-local multicast',
-    ranges: { IPv4: '224.0.0.0/24', IPv6: 'ff02::/16' },
-    said: '224.0.0.0/24, ff02::/10',
-  },
-] as const;
-
 export type IpFamily = 'IPv4' | 'IPv6';
 
 /** An IP address and the form in which it was written. An IPv4 address in IPv6 form has family IPv4. */
@@ -182,20 +171,30 @@ export function isStrictSubset(inner: string, outer: string): boolean {
 /** Whether the range contains the address. */
 export function cidrContains(cidr: string, address: string): boolean {
   const [range, ip] = [parseCidr(cidr), parseIp(address)];
-  if (range === undefined || ip === undefined || range.ip.family !== ip.family) return false;
+  return range !== undefined && ip !== undefined && contains(range, ip);
+}
+
+function contains(range: ParsedCidr, ip: ParsedIp): boolean {
+  if (range.ip.family !== ip.family) return false;
   const host = BigInt(bitsOf(range.ip) - lengthIn(range));
   return range.ip.value >> host === ip.value >> host;
 }
+
+/** Ranges of addresses that are only valid on one machine or network, and their descriptions. Parsed once: lists of addresses are long. */
+const UNREACHABLE = [
+  { name: 'loopback', ranges: ['127.0.0.0/8', '::1/128'], said: '127.0.0.0/8, ::1/128' },
+  { name: 'link-local', ranges: ['169.254.0.0/16', 'fe80::/10'], said: '169.254.0.0/16, fe80::/10' },
+  { name: 'link-local multicast', ranges: ['224.0.0.0/24', 'ff02::/16'], said: '224.0.0.0/24, ff02::/10' },
+].map(({ ranges, ...rest }) => ({ ...rest, ranges: ranges.flatMap((range) => parseCidr(range) ?? []) }));
 
 /** Checks an endpoint address: it must not be one that is only valid on one machine. */
 export function validateEndpointIp(text: string, path: string): FieldError[] {
   const ip = parseIp(text);
   if (ip === undefined) return [invalid(path, text, 'must be a valid IP address')];
-  const { family, value } = ip;
   const errors: FieldError[] = [];
-  if (value === 0n) errors.push(invalid(path, text, `may not be unspecified (${text})`));
+  if (ip.value === 0n) errors.push(invalid(path, text, `may not be unspecified (${text})`));
   for (const { name, ranges, said } of UNREACHABLE) {
-    if (!cidrContains(ranges[family], text)) continue;
+    if (!ranges.some((range) => contains(range, ip))) continue;
     errors.push(invalid(path, text, `may not be in the ${name} range (${said})`));
   }
   return errors;
@@ -203,6 +202,7 @@ export function validateEndpointIp(text: string, path: string): FieldError[] {
 
 /** Warnings about a valid address that is not canonical. */
 export function ipWarnings(text: string, path: string): string[] {
+  if (CANONICAL_IPV4.test(text)) return [];
   const ip = parseIp(text);
   if (ip === undefined) return [];
   const canonical = format(ip.family, ip.value);
