@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { check } from './check.ts';
-import { type EditableRun, readRecordedRun, writeRun } from './testing/editable-run.ts';
+import { addObject, type EditableRun, putsOf, readRecordedRun, revisionAt, writeRun } from './testing/editable-run.ts';
 import { MUTATIONS } from './testing/mutations.ts';
 
 let recorded: string;
@@ -49,6 +49,21 @@ describe('check', () => {
     for (const { evidence } of own?.violations ?? [])
       for (const line of evidence) expect(line).toMatch(/^[\w/.-]+:\d+$/);
     expect(verdict.outcome).toBe('violations');
+  });
+
+  it.each([
+    ['a moment', 'right', 127_000],
+    ['long', 'wrong', 117_500],
+  ])('a replica is deleted from a node that lost its taints %s before: %s', async (_, verdictIs, atMs) => {
+    const run = copy();
+    const node = putsOf(run, 'nodes/vm-1').find(({ object }) => (object.spec?.taints?.length ?? 0) > 0);
+    if (node === undefined) throw new Error('the recorded run has no tainted node');
+    addObject(revisionAt(run, atMs), 'nodes', { ...node.object, spec: { ...node.object.spec, taints: [] } });
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I15');
+    const what = own?.violations.map((violation) => violation.what) ?? [];
+    if (verdictIs === 'right') expect(what).toEqual([]);
+    else expect(what).toContainEqual(expect.stringContaining('was deleted, which leaves'));
   });
 
   it('does not pass a run whose history lost an event', async () => {

@@ -9,7 +9,7 @@ const SETS = new Set(['apps/replicasets', 'apps/statefulsets']);
  * I15 (Kubernetes' DaemonRestart test; expectations of the ReplicaSet controller). In steady state, and above all when another
  * controller-manager takes over, replicas are neither created nor deleted: no controller creates a pod of a ReplicaSet or StatefulSet
  * that has its replicas, nor deletes one of a set that has no more than them. Excepted are deletions during a StatefulSet's update, from
- * a node that is tainted or gone, and of sets that are being deleted. From etcd's history.
+ * a node that is or was just now tainted, or is gone, and of sets that are being deleted. From etcd's history.
  */
 export const steadyControllers: Invariant = {
   id: 'I15',
@@ -19,20 +19,27 @@ export const steadyControllers: Invariant = {
   observe(world, findings) {
     const { staleMs } = boundsOf(world);
     const wanted = new Map<string, Recent<number>>();
+    const taints = new Map<string, Recent<boolean>>();
     const replicasOf = (set: ObjectVersion, atMs: number): readonly number[] => {
       const recent = wanted.get(set.key);
       return recent === undefined ? [replicas(set)] : recent.at(atMs);
     };
-    const excused = (set: ObjectVersion, pod: ApiObject): boolean => {
+    const excused = (set: ObjectVersion, pod: ApiObject, atMs: number): boolean => {
       const { metadata, status } = set.object ?? {};
       if (metadata?.deletionTimestamp !== undefined || status?.currentRevision !== status?.updateRevision) return true;
-      const node = world.get('nodes', '', pod.spec?.nodeName ?? '')?.object;
-      return (
-        node === undefined || (node.spec?.taints?.length ?? 0) > 0 || node.metadata?.deletionTimestamp !== undefined
-      );
+      const nodeName = pod.spec?.nodeName ?? '';
+      const node = world.get('nodes', '', nodeName)?.object;
+      if (node === undefined || node.metadata?.deletionTimestamp !== undefined) return true;
+      return taints.get(nodeName)?.at(atMs).includes(true) ?? isTainted(node);
     };
     return {
-      change({ resource, key, before, after, fence, atMs, source }) {
+      change({ resource, key, name, before, after, fence, atMs, source }) {
+        if (resource === 'nodes') {
+          const recent = taints.get(name) ?? new Recent<boolean>(staleMs);
+          if (!taints.has(name)) recent.add(0, isTainted(before?.object));
+          recent.add(atMs, isTainted(after?.object));
+          taints.set(name, recent);
+        }
         if (SETS.has(resource) && after !== undefined) {
           const recent = wanted.get(key) ?? new Recent<number>(staleMs);
           if (before !== undefined && !wanted.has(key)) recent.add(0, replicas(before));
@@ -58,7 +65,8 @@ export const steadyControllers: Invariant = {
             );
           return;
         }
-        if (!isActive(before.object) || pod.metadata?.deletionTimestamp === undefined || excused(set, pod)) return;
+        if (!isActive(before.object) || pod.metadata?.deletionTimestamp === undefined || excused(set, pod, atMs))
+          return;
         findings.checked();
         const least = Math.min(...replicasOf(set, atMs));
         if (others >= least) return;
@@ -73,6 +81,10 @@ export const steadyControllers: Invariant = {
     };
   },
 };
+
+function isTainted(node: ApiObject | undefined): boolean {
+  return (node?.spec?.taints?.length ?? 0) > 0;
+}
 
 function replicas({ object }: ObjectVersion): number {
   return object?.spec?.replicas ?? 1;
