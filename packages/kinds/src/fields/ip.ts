@@ -169,11 +169,6 @@ export function isStrictSubset(inner: string, outer: string): boolean {
 }
 
 /** Whether the range contains the address. */
-export function cidrContains(cidr: string, address: string): boolean {
-  const [range, ip] = [parseCidr(cidr), parseIp(address)];
-  return range !== undefined && ip !== undefined && contains(range, ip);
-}
-
 function contains(range: ParsedCidr, ip: ParsedIp): boolean {
   if (range.ip.family !== ip.family) return false;
   const host = BigInt(bitsOf(range.ip) - lengthIn(range));
