@@ -95,12 +95,11 @@ export function httpsServer(options: HttpsServerOptions): HttpsServer {
     sockets: new Map(),
     sessions: new Set(),
     ending: new WeakSet(),
-    responses: new WeakMap(),
   };
   const { sockets, sessions } = state;
   followConnections(server, state, acceptWithin(server, connections, options), options.clock);
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    sockets.set(socket, 'busy');
+    sockets.set(socket, 'upgraded');
     connectionOf(socket)?.begin();
     handle(request, offerUpgrade(request, socket, head));
   });
@@ -124,10 +123,9 @@ export function httpsServer(options: HttpsServerOptions): HttpsServer {
     releaseConnections: () => {
       for (const session of sessions) session.close();
       for (const [socket, is] of sockets) {
-        if (is === 'http2') continue;
+        if (is === 'http2' || is === 'upgraded') continue;
         state.ending.add(socket);
-        const response = state.responses.get(socket);
-        if (response !== undefined) response.shouldKeepAlive = false;
+        if (is !== 'idle') is.shouldKeepAlive = false;
       }
     },
     drain: async () => {
@@ -151,13 +149,11 @@ export function httpsServer(options: HttpsServerOptions): HttpsServer {
 /** The open connections of the server. */
 interface OpenConnections {
   listening: 'yes' | 'no';
-  /** When the server drains, it closes idle HTTP/1.1 connections. HTTP/2 sessions are closed by their own method. */
-  readonly sockets: Map<Duplex, 'idle' | 'busy' | 'http2'>;
+  /** HTTP/1.1 connections have their running response. Drained are the idle ones; HTTP/2 sessions are closed by their own method. */
+  readonly sockets: Map<Duplex, 'idle' | 'http2' | 'upgraded' | ServerResponse>;
   readonly sessions: Set<ServerHttp2Session>;
   /** HTTP/1.1 connections that end after their next response. */
   readonly ending: WeakSet<Duplex>;
-  /** The last response of each HTTP/1.1 connection. */
-  readonly responses: WeakMap<Duplex, ServerResponse>;
 }
 
 /** Keeps `state` up to date, and reports start and end of HTTP/1.1 requests to their connections. */
@@ -187,10 +183,9 @@ function followConnections(
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (request.httpVersionMajor >= 2) return;
     const socket = request.socket;
-    sockets.set(socket, 'busy');
+    sockets.set(socket, response);
     const connection = connectionOf(socket);
     connection?.begin();
-    state.responses.set(socket, response);
     if (state.ending.has(socket)) response.shouldKeepAlive = false;
     response.once('close', () => {
       connection?.end();
