@@ -111,7 +111,7 @@ class BoundPods implements AsyncDisposable {
 
   constructor(api: HttpClient) {
     this.#watching = this.#watch(api);
-    // Whoever waits for pods is told.
+    // `until` rejects with its failure.
     this.#watching.catch(() => undefined);
   }
 
