@@ -74,12 +74,15 @@ test('a campaign heals what a killed one left, ends without a violation, and lea
     '7',
     '--calm',
     '5s',
+    // Shorter than the limit of the program below: what does not become right is said.
+    '--settle',
+    '240s',
     '--undisturbed',
     'none',
     '--json',
   ];
   const { code, stdout, stderr } = await runProgram(program, args, { env, timeoutMs: 600_000 });
-  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(code, stderr).toBe(0);
   expect(stderr).toContain('an earlier campaign was healed');
   const result = JSON.parse(stdout) as { readonly folder: string; readonly acknowledged: number };
   expect(result).toMatchObject({ seed: 7, faults: CAMPAIGN.length, violations: [], ended: 'by itself' });
@@ -118,7 +121,7 @@ test('a trial of the failover table is made, kept and shown', { timeout: 300_000
   const file = join(folder, 'trials.jsonl');
   const args = ['failover', '--trials', '1', '--only', 'scheduler: SIGKILL', '--file', file];
   const { code, stdout, stderr } = await runProgram(program, args, { env, timeoutMs: 240_000 });
-  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^\| scheduler \| SIGKILL \| a new pod is bound \| 1 \| \d+\.\d\d s \|/m);
   const again = await runProgram(program, ['failover', '--table', '--file', file], { env, timeoutMs: 60_000 });
   expect(again.stdout).toBe(stdout);
@@ -126,5 +129,5 @@ test('a trial of the failover table is made, kept and shown', { timeout: 300_000
 
 test('each broken build takes a protection out of the services as they are', { timeout: 300_000 }, async () => {
   const result = await runProgram(program, ['broken', '--verify'], { env, timeoutMs: 240_000 });
-  expect(result).toMatchObject({ code: 0 });
+  expect(result.code, result.stderr).toBe(0);
 });

@@ -3,8 +3,9 @@ import { systemClock, withDeadline } from '@gantry/base';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '@gantry/objects';
 import { createHttpClient, type HttpClient, ignoreNotFound, readKubeconfig } from '@gantry/client';
 import { kubeconfigOf, openApi } from '../cluster/api.ts';
+import { createEtcdTools } from '../cluster/etcd-tools.ts';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
-import { mustRun } from '../machine/shell.ts';
+import { mustRun, withLimit } from '../machine/shell.ts';
 import type { Facts } from '../status/facts.ts';
 import { gatherLiveFacts } from '../status/gather.ts';
 import { findProblems } from '../status/problems.ts';
@@ -16,6 +17,8 @@ import type { UndoTools } from './undo.ts';
 
 const LOOK_MS = 5_000;
 const REMOVE_MS = 30_000;
+/** For one command of the engine, on a busy machine. One that concerns a container which dies meanwhile may wait without end. */
+const COMMAND_MS = 120_000;
 
 /** The cluster as a campaign meets it. */
 export interface ChaosCluster extends UndoTools {
@@ -35,7 +38,9 @@ export interface ChaosCluster extends UndoTools {
 }
 
 export function openChaosCluster(opened: OpenCluster, image: string, namespace: string): ChaosCluster {
-  const { clusterId, config, etcd, project, shell } = opened;
+  const { clusterId, config, project } = opened;
+  const shell = withLimit(opened.shell, COMMAND_MS);
+  const etcd = createEtcdTools(shell, clusterId, opened.etcd.layout);
   const clock = systemClock;
   const connect = () => createHttpClient({ ...readKubeconfig(kubeconfigOf(config)), fieldManager: 'chaos' });
   const look = () => gatherLiveFacts({ clusterId, clock, shell, project, openApi: () => openApi(config) });
@@ -71,7 +76,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
       return name;
     },
     problems: async () => problemsOf(await look()),
-    command: async (name, args) => void (await mustRun(shell, join(config.root, 'deploy/bin', name), args)),
+    command: async (name, args) => void (await mustRun(opened.shell, join(config.root, 'deploy/bin', name), args)),
     removeWebhook: async (name) => {
       using api = connect();
       const key = { namespace: '', name };

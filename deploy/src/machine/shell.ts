@@ -12,6 +12,8 @@ export interface ShellOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Called with each line of the program's standard error as it arrives. */
   readonly onLine?: (line: string) => void;
+  /** Milliseconds after which the program is killed. Unlimited if not given. */
+  readonly timeoutMs?: number;
 }
 
 /** Runs programs on this machine. */
@@ -29,6 +31,7 @@ export function createShell(folder: string, inherited: Readonly<Record<string, s
           cwd: folder,
           env: { ...inherited, ...options.env },
           stdio: ['ignore', 'pipe', 'pipe'],
+          ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs, killSignal: 'SIGKILL' as const }),
         });
         let stdout = '';
         let stderr = '';
@@ -43,9 +46,17 @@ export function createShell(folder: string, inherited: Readonly<Record<string, s
           for (const line of lines) options.onLine?.(line);
         });
         child.once('error', reject);
-        child.once('close', (code) => resolve({ code: code ?? 1, stdout, stderr }));
+        child.once('close', (code, signal) => {
+          if (signal !== null) stderr += `ended by ${signal}`;
+          resolve({ code: code ?? 1, stdout, stderr });
+        });
       }),
   };
+}
+
+/** The same shell, in which no program takes longer. */
+export function withLimit(shell: Shell, timeoutMs: number): Shell {
+  return { run: (program, args, options) => shell.run(program, args, { timeoutMs, ...options }) };
 }
 
 /** Runs a program that must succeed and returns its standard output. */

@@ -7,14 +7,14 @@ export interface LineProcess {
   readonly ended: Promise<string>;
 }
 
-/** Starts a program. `signal` ends it, perhaps within a line: only complete lines are reported. */
+/** Starts a program. `signal` kills it, perhaps within a line: only complete lines are reported. A container that it runs goes on. */
 export function startLines(
   program: string,
   args: readonly string[],
   signal: AbortSignal,
   onLine: (line: string) => void,
 ): LineProcess {
-  const child = spawn(program, [...args], { stdio: ['ignore', 'pipe', 'pipe'], signal, killSignal: 'SIGTERM' });
+  const child = spawn(program, [...args], { stdio: ['ignore', 'pipe', 'pipe'], signal, killSignal: 'SIGKILL' });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-2000)));
   // An abort is reported as an error of the child; its end follows all the same.

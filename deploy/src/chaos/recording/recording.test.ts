@@ -40,6 +40,13 @@ test('lines of a program are read whole, and one that is cut off is left out', a
   expect(lines).toEqual(['first', long]);
 });
 
+test('a program that heeds no signal is ended all the same', async () => {
+  const stop = new AbortController();
+  const program = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); process.stdout.write('ready\n')`;
+  const { ended } = startLines(process.execPath, ['-e', program], stop.signal, () => stop.abort());
+  await ended;
+});
+
 test('the folder of a run is for its owner alone', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'gantry-chaos-'));
   onTestFinished(() => rmSync(parent, { recursive: true }));
