@@ -9,3 +9,9 @@ previous_commit() {
   die "the release $name that deploy/previous-release names is not in this clone" \
     "a clone without the whole history: git fetch --unshallow --tags" "a folder without a history: git clone the repository"
 }
+
+# extract_previous FOLDER: its files.
+extract_previous() {
+  previous=$(previous_commit)
+  (cd "$GANTRY_ROOT" && git archive "$previous") | tar -x -C "$1"
+}

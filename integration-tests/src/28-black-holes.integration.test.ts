@@ -304,6 +304,7 @@ const GROUPS = [
   ofServices('controller-manager'),
   ofServices('load-balancer'),
   ofServices('agent', 'dns', 'ingress'),
+  { what: 'all clients from the API', pairs: PAIRS.filter(({ ports }) => ports === API_PORTS) },
 ];
 
 /**
