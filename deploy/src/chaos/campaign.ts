@@ -139,7 +139,7 @@ class Campaign {
     const stopLoad = new AbortController();
     try {
       await makeNamespace(cluster, this.#tools.namespace);
-      const workloads = await startWorkloads(this.#parts(), this.#options, stopLoad.signal);
+      const workloads = await startWorkloads(this.#parts(end.signal), this.#options, stopLoad.signal);
       events.onWorking(this.#tally);
       await pause(clock, CALM_MS, stop);
       const result = await this.#makeFaults(metrics, stop);
@@ -177,8 +177,8 @@ class Campaign {
     for (const election of events.flatMap(electionOf)) this.#tools.events.onElection(election);
   };
 
-  #parts(): WorkloadParts {
-    return { ...this.#tools, folder: this.#folder, tally: this.#tally, patience: this.#patience };
+  #parts(over: AbortSignal): WorkloadParts {
+    return { ...this.#tools, folder: this.#folder, tally: this.#tally, patience: this.#patience, over };
   }
 
   #makeFaults(metrics: MetricRecording, stop: AbortSignal): Promise<FaultResult> {

@@ -36,9 +36,10 @@ export async function recordUndisturbed(
   say(`the workloads run without faults for ${options.undisturbedMs / 1000} s: their end state is compared later`);
   await using folder = new RunFolder(join(run.path, 'undisturbed'), clock);
   const end = new AbortController();
+  const over = new AbortController();
   try {
     await makeNamespace(cluster, namespace);
-    const parts = { ...tools, folder, tally: new Tally() };
+    const parts = { ...tools, folder, tally: new Tally(), over: over.signal };
     const workloads = await startWorkloads(parts, options, end.signal);
     await pause(clock, options.undisturbedMs, stop);
     end.abort();
@@ -49,6 +50,7 @@ export async function recordUndisturbed(
     run.undisturbedKeys({ revision, keys: [...keys] });
   } finally {
     end.abort();
+    over.abort();
     await removeAndWait(tools);
   }
 }

@@ -9,7 +9,6 @@ const REPLICAS = 2;
 const EVERY_MS = 200;
 const DELETE_EVERY_MS = 15_000;
 const REQUEST_MS = 5_000;
-const CREATE_MS = 30_000;
 
 /** A StatefulSet whose pods keep a file, to which clients append. */
 export const APPEND_WORKLOAD: Workload = {
@@ -28,7 +27,7 @@ interface Appended {
 async function startAppends(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
   const { namespace, connect, untilRight } = context;
   using setup = connect();
-  await setup.create(STATEFUL_SETS, statefulSet(context), AbortSignal.timeout(CREATE_MS));
+  await context.create(STATEFUL_SETS, statefulSet(context));
   const files = Array.from({ length: REPLICAS }, (_, index): Appended => {
     const client = new RecordedClient(context, `appends-${index}`);
     return { pod: `${NAME}-${index}`, client, acknowledged: [] };
@@ -41,7 +40,6 @@ async function startAppends(context: WorkloadContext, stop: AbortSignal): Promis
       const wrong = await untilRight(async (signal) =>
         (await Promise.all(files.map((file) => judge(context, file, signal)))).flat(),
       );
-      for (const { client } of files) client.api[Symbol.dispose]();
       return wrong;
     },
   };

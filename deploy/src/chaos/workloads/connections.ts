@@ -13,7 +13,6 @@ const REQUEST_MS = 5_000;
 const ROLL_EVERY_MS = 20_000;
 /** Long enough that requests would reach a pod before it is ready, if something sent them there. */
 const WARM_UP_MS = 3_000;
-const CREATE_MS = 30_000;
 const TURN = 'gantry.chaos/turn';
 /** Two open a connection for each request; the third one keeps its connection. */
 const CLIENTS = ['new', 'new', 'kept-alive'] as const;
@@ -26,10 +25,9 @@ export const CONNECTION_WORKLOAD: Workload = {
 };
 
 async function startConnections(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace, connect, untilRight } = context;
-  using setup = connect();
-  await setup.create(DEPLOYMENTS, deployment(context), AbortSignal.timeout(CREATE_MS));
-  const { spec } = await setup.create(SERVICES, service(namespace), AbortSignal.timeout(CREATE_MS));
+  const { namespace, untilRight } = context;
+  await context.create(DEPLOYMENTS, deployment(context));
+  const { spec } = await context.create(SERVICES, service(namespace));
   const url = `http://${spec?.clusterIP}/`;
   await reachable(context, 'connections', async () => await Promise.resolve(url));
   const rolling = new RecordedClient(context, 'connections-rollouts');
@@ -55,7 +53,6 @@ async function startConnections(context: WorkloadContext, stop: AbortSignal): Pr
           ? []
           : [`${NAME} has ${counts.join(', ')} replicas there, updated and available, not ${REPLICAS}`];
       });
-      rolling.api[Symbol.dispose]();
       // The checker knows when there was calm, and judges the requests (I34).
       return wrong;
     },

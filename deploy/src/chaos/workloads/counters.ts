@@ -38,23 +38,28 @@ async function startCounters(context: WorkloadContext, stop: AbortSignal): Promi
   );
   const clients = [first, ...others];
   for (const { name } of counters) {
-    const value = '0@start';
-    const request = {
-      verb: 'create',
-      resource: CONFIG_MAPS,
-      key: { namespace, name },
-      value,
-      readValue: valueOf,
-    } as const;
-    const object = counterObject(namespace, name, value);
-    const { kind } = await first.send(request, (signal) => first.api.create(CONFIG_MAPS, object, signal));
-    if (kind !== 'ok') throw new CommandError(`counter ${name} cannot be created before the faults`);
+    let attempts = 0;
+    const wrong = await context.untilRight(async () => {
+      const value = `0@start.${++attempts}`;
+      const request = {
+        verb: 'create',
+        resource: CONFIG_MAPS,
+        key: { namespace, name },
+        value,
+        readValue: valueOf,
+      } as const;
+      const object = counterObject(namespace, name, value);
+      const sent = await first.send(request, (signal) => first.api.create(CONFIG_MAPS, object, signal));
+      // Refused by an earlier attempt, whose outcome was unknown.
+      const isThere = sent.kind === 'ok' || (sent.kind === 'fail' && sent.code === 409 && attempts > 1);
+      return isThere ? [] : [`${name} is not created`];
+    });
+    if (wrong.length > 0) throw new CommandError(`counters: ${wrong.join('; ')} before the load`);
   }
   const working = clients.map((client, index) => work(context, { client, counters, index }, stop));
   return {
     finish: async () => {
       await Promise.all(working);
-      for (const { api } of clients) api[Symbol.dispose]();
       return await judge(context, counters);
     },
   };

@@ -7,7 +7,6 @@ import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 const CANDIDATES = 2;
 const NAME = 'writer';
 const WRITE_EVERY_MS = 250;
-const CREATE_MS = 30_000;
 const TIMES = { leaseMs: 4_000, renewMs: 3_000, retryMs: 500 } as const;
 /** A candidate is cut off now and then for longer than its lease: a leader then loses it. */
 const AWAY_EVERY_MS = 20_000;
@@ -24,17 +23,15 @@ export const ELECTOR_WORKLOAD: Workload = {
 };
 
 async function startElectors(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace, connect } = context;
-  using setup = connect();
+  const { namespace } = context;
   const object: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: NAME, namespace } };
-  await setup.create(CONFIG_MAPS, object, AbortSignal.timeout(CREATE_MS));
+  await context.create(CONFIG_MAPS, object);
   const clients = Array.from({ length: CANDIDATES }, (_, index) => new RecordedClient(context, `electors-${index}`));
   const terms = { count: 0 };
   const running = clients.map((client, index) => run(context, { client, index, terms }, stop));
   return {
     finish: async () => {
       await Promise.all(running);
-      for (const { api } of clients) api[Symbol.dispose]();
       // That no two terms overlap, the checker finds in the records (I4).
       return terms.count === 0 ? [`nobody was elected by the Lease ${NAME}`] : [];
     },

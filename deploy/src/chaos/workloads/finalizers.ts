@@ -1,10 +1,8 @@
 import { pause } from '@gantry/base';
-import type { HttpClient } from '@gantry/client';
 import {
   CONFIG_MAPS,
   CUSTOM_RESOURCE_DEFINITIONS,
   type CustomResourceDefinition,
-  isReason,
   type KubeObject,
   type ObjectKey,
   type Resource,
@@ -17,7 +15,7 @@ import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 const EVERY_MS = 1_000;
 const FINALIZER = 'gantry.chaos/held';
 const ATTEMPTS = 200;
-const CREATE_MS = 30_000;
+const SERVED_MS = 30_000;
 
 /** A custom resource of the workload. Its definition is the cluster's, not the namespace's. */
 const HELD: Resource = { group: 'chaos.gantry.dev', version: 'v1', resource: 'helds', kind: 'Held', namespaced: true };
@@ -32,8 +30,7 @@ export const FINALIZER_WORKLOAD: Workload = {
 };
 
 async function startFinalizers(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  using setup = context.connect();
-  await define(context, setup);
+  await define(context);
   const holders = HELD_KINDS.map((resource, index): Holder => {
     const client = new RecordedClient(context, `finalizers-${index}`);
     return { client, resource, violations: [], released: [] };
@@ -45,7 +42,6 @@ async function startFinalizers(context: WorkloadContext, stop: AbortSignal): Pro
       const wrong = await context.untilRight(async (signal) =>
         (await Promise.all(holders.map((holder) => leftOver(context, holder, signal)))).flat(),
       );
-      for (const { client } of holders) client.api[Symbol.dispose]();
       return [...holders.flatMap(({ violations }) => violations), ...wrong];
     },
   };
@@ -60,13 +56,10 @@ interface Holder {
 }
 
 /** Makes the custom resource, and waits until it is served. */
-async function define({ namespace, untilRight }: WorkloadContext, api: HttpClient): Promise<void> {
-  try {
-    await api.create(CUSTOM_RESOURCE_DEFINITIONS, definition(), AbortSignal.timeout(CREATE_MS));
-  } catch (error) {
-    if (!isReason(error, 'AlreadyExists')) throw error;
-  }
-  const wrong = await untilRight(async (signal) => (await api.list(HELD, { namespace }, signal), []), CREATE_MS);
+async function define({ namespace, connect, create, untilRight }: WorkloadContext): Promise<void> {
+  await create(CUSTOM_RESOURCE_DEFINITIONS, definition());
+  const api = connect();
+  const wrong = await untilRight(async (signal) => (await api.list(HELD, { namespace }, signal), []), SERVED_MS);
   if (wrong.length > 0) throw new CommandError(`the custom resource ${HELD.resource} is not served: ${wrong.join()}`);
 }
 

@@ -22,7 +22,6 @@ import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 const EVERY_MS = 10_000;
 const COMPLETIONS = 3;
 const PARALLELISM = 2;
-const CREATE_MS = 30_000;
 const READ_MS = 5_000;
 const LEDGER = 'ledger';
 const CRON_JOB = 'tick';
@@ -37,10 +36,10 @@ export const JOB_WORKLOAD: Workload = {
 async function startJobs(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
   const { namespace, connect, serviceImage } = context;
   using setup = connect();
-  await setup.create(SERVICES, ledgerService(namespace), AbortSignal.timeout(CREATE_MS));
-  await setup.create(STATEFUL_SETS, ledger(context), AbortSignal.timeout(CREATE_MS));
+  await context.create(SERVICES, ledgerService(namespace));
+  await context.create(STATEFUL_SETS, ledger(context));
   await reachable(context, 'jobs', (signal) => fileOf(setup, namespace, `${LEDGER}-0`, signal));
-  await setup.create(CRON_JOBS, cronJob(namespace, serviceImage), AbortSignal.timeout(CREATE_MS));
+  await context.create(CRON_JOBS, cronJob(namespace, serviceImage));
   const client = new RecordedClient(context, 'jobs-0');
   const names: string[] = [];
   const working = create(context, client, names, stop);
@@ -48,7 +47,6 @@ async function startJobs(context: WorkloadContext, stop: AbortSignal): Promise<R
     finish: async () => {
       await working;
       const wrong = await judge(context, client, names);
-      client.api[Symbol.dispose]();
       return wrong;
     },
   };

@@ -7,7 +7,6 @@ const NAME = 'secrets';
 const HARD = 5;
 const CLIENTS = 3;
 const EVERY_MS = 200;
-const CREATE_MS = 30_000;
 const OWN = 'gantry.chaos/quota';
 
 /** More creations than a quota allows. */
@@ -20,7 +19,7 @@ export const QUOTA_WORKLOAD: Workload = {
 async function startQuotas(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
   const { namespace, connect, untilRight } = context;
   using setup = connect();
-  await setup.create(RESOURCE_QUOTAS, quota(namespace), AbortSignal.timeout(CREATE_MS));
+  await context.create(RESOURCE_QUOTAS, quota(namespace));
   const wrong = await untilRight(async (signal) => {
     const { status } = await setup.get(RESOURCE_QUOTAS, { namespace, name: NAME }, signal);
     return status?.hard?.['count/secrets'] === undefined ? ['the quota is not counted'] : [];
@@ -30,7 +29,6 @@ async function startQuotas(context: WorkloadContext, stop: AbortSignal): Promise
   return {
     finish: async () => {
       await Promise.all(working);
-      for (const { api } of clients) api[Symbol.dispose]();
       return [...wrong, ...(await empty(context))];
     },
   };

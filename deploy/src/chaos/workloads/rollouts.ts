@@ -15,8 +15,8 @@ import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 /** The last one is never changed: only evictions take its pods. */
 const DEPLOYMENT_COUNT = 3;
-const CREATE_MS = 30_000;
 const EVICT_EVERY_MS = 9_000;
+const LIST_MS = 30_000;
 const CHANGE_EVERY_MS = [4_000, 12_000] as const;
 /** Half a second apart, or fifteen where the API does not respond. */
 const PATCH_ATTEMPTS = 100;
@@ -42,16 +42,15 @@ interface Wanted {
 }
 
 async function startRollouts(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { connect, namespace } = context;
+  const { namespace } = context;
   const all: readonly Wanted[] = Array.from({ length: DEPLOYMENT_COUNT }, (_, index) => ({
     name: `rollout-${index}`,
     revision: 0,
     replicas: 3,
   }));
-  using setup = connect();
   for (const wanted of all) {
-    await setup.create(DEPLOYMENTS, deploymentObject(namespace, wanted), AbortSignal.timeout(CREATE_MS));
-    await setup.create(POD_DISRUPTION_BUDGETS, budgetObject(namespace, wanted.name), AbortSignal.timeout(CREATE_MS));
+    await context.create(DEPLOYMENTS, deploymentObject(namespace, wanted));
+    await context.create(POD_DISRUPTION_BUDGETS, budgetObject(namespace, wanted.name));
   }
   const clients = all.map((_, index) => new RecordedClient(context, `rollouts-${index}`));
   const evicting = new RecordedClient(context, 'rollouts-evictions');
@@ -66,9 +65,7 @@ async function startRollouts(context: WorkloadContext, stop: AbortSignal): Promi
         Object.assign(wanted, END);
         await apply(context, clients[index] as RecordedClient, wanted, 'end');
       }
-      const wrong = await judge(context, all);
-      for (const { api } of [...clients, evicting]) api[Symbol.dispose]();
-      return wrong;
+      return await judge(context, all);
     },
   };
 }
@@ -118,7 +115,7 @@ async function evict(
     const labelSelector = `${APP}=${chosen.name}`;
     // Without a response of the API, there is nobody to evict.
     const pods = await client.api
-      .list(PODS, { namespace, labelSelector }, AbortSignal.timeout(CREATE_MS))
+      .list(PODS, { namespace, labelSelector }, AbortSignal.timeout(LIST_MS))
       .catch(() => undefined);
     for (const { metadata, status } of pods?.items ?? []) {
       if (status?.phase !== 'Running' || metadata.deletionTimestamp !== undefined) continue;

@@ -16,7 +16,6 @@ const REPLICAS = 3;
 const APP = 'app';
 const STATEFUL = 'ordinal';
 const DAEMON = 'everywhere';
-const CREATE_MS = 30_000;
 
 /** A StatefulSet and a DaemonSet, whose pods are deleted by a user. */
 export const SET_WORKLOAD: Workload = {
@@ -26,18 +25,15 @@ export const SET_WORKLOAD: Workload = {
 };
 
 async function startSets(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace, connect } = context;
-  using setup = connect();
-  await setup.create(STATEFUL_SETS, statefulSet(namespace), AbortSignal.timeout(CREATE_MS));
-  await setup.create(DAEMON_SETS, daemonSet(namespace), AbortSignal.timeout(CREATE_MS));
+  const { namespace } = context;
+  await context.create(STATEFUL_SETS, statefulSet(namespace));
+  await context.create(DAEMON_SETS, daemonSet(namespace));
   const client = new RecordedClient(context, 'sets-0');
   const working = deletePods(context, client, stop);
   return {
     finish: async () => {
       await working;
-      const wrong = await judge(context, client);
-      client.api[Symbol.dispose]();
-      return wrong;
+      return await judge(context, client);
     },
   };
 }

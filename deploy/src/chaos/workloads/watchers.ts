@@ -25,7 +25,7 @@ async function startWatchers(context: WorkloadContext): Promise<RunningWorkload>
       (_, copy) => new Watcher(context, resource, `watchers-${resource.resource}-${copy}`),
     ),
   );
-  const following = watchers.map((watcher) => watcher.follow(end.signal));
+  const following = watchers.map((watcher) => watcher.follow(AbortSignal.any([end.signal, context.over])));
   return await Promise.resolve({
     finish: async () => {
       const wrong = await context.untilRight(async (signal) =>
@@ -68,7 +68,6 @@ class Watcher {
       }
       await pause(clock, REOPEN_MS, end);
     }
-    this.#api[Symbol.dispose]();
   }
 
   /** How what was seen differs from what is there. */

@@ -1,12 +1,18 @@
 import type { Clock, Random } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
+import type { KubeObject, Resource } from '@gantry/objects';
 import type { RunFolder } from '../recording/run-folder.ts';
 import type { Tally } from './tally.ts';
 
 /** What a workload works with. */
 export interface WorkloadContext {
-  /** Opens a client of its own, with connections of its own. */
+  /** Opens a client of its own, with connections of its own. It is closed when the run is over. */
   readonly connect: () => HttpClient;
+  /**
+   * Creates an object in the namespace of the run, before the load begins. A request whose outcome is not known is repeated. Throws
+   * CommandError for an object that is refused, or that is not there in time.
+   */
+  readonly create: <T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>) => Promise<T>;
   readonly namespace: string;
   /** The image of the cluster's services, for pods: it has Node.js. */
   readonly serviceImage: string;
@@ -21,6 +27,8 @@ export interface WorkloadContext {
   ) => Promise<readonly string[]>;
   /** The user has ended the campaign: nothing is waited for any more. */
   readonly interrupted: AbortSignal;
+  /** The run is over, whether it has come to its end or has failed: what still runs ends. */
+  readonly over: AbortSignal;
 }
 
 /** What a user of the cluster does while faults act, and how to tell whether the cluster did right. */
