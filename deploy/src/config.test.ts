@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readCommandConfig } from './config.ts';
+import { readCommandConfig, shownPath } from './config.ts';
 import { chooseSettings } from './settings/choose-settings.ts';
 import { storeSettings } from './settings/ensure-settings.ts';
 
@@ -26,4 +26,12 @@ test('later commands and plain docker compose use the overlays of the last up', 
   );
   expect(up(''), 'an empty value takes them back').toEqual([]);
   expect(up()).toEqual([]);
+});
+
+test.each([
+  ['/checkout/.gantry/chaos/run', '.gantry/chaos/run'],
+  ['/checkout-2/.gantry/chaos/run', '/checkout-2/.gantry/chaos/run'],
+  ['/tmp/home/chaos/run', '/tmp/home/chaos/run'],
+])('%s is shown as %s', (path, shown) => {
+  expect(shownPath({ root: '/checkout' }, path)).toBe(shown);
 });

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { variablesIn } from './settings/settings-file.ts';
 
@@ -28,6 +28,11 @@ function storedOverlays(home: string): string {
   const file = join(home, 'env');
   if (!existsSync(file)) return '';
   return variablesIn(readFileSync(file, 'utf8'))['GANTRY_OVERLAYS'] ?? '';
+}
+
+/** A path to show: relative to the checkout if it is inside. Pictures and reports are shown on other machines. */
+export function shownPath({ root }: Pick<CommandConfig, 'root'>, path: string): string {
+  return path.startsWith(join(root, '/')) ? relative(root, path) : path;
 }
 
 /** The folder in which the user ran the command. npm runs it in the checkout. */

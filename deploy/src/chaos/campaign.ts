@@ -1,5 +1,6 @@
 import { type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import type { EtcdEvent, Run, Verdict } from '@gantry/chaos-checker';
+import { shownPath } from '../config.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import type { PlannedFault } from './fault.ts';
 import { type Election, electionOf } from './elections.ts';
@@ -79,7 +80,7 @@ export async function runCampaign(
   const plan = options.plan ?? planCampaign({ ...options, shapes: options.kinds }, random);
   await using folder = new RunFolder(tools.folder, clock);
   folder.text('plan.json', formatPlan(plan));
-  events.onPlan(plan, folder.path);
+  events.onPlan(plan, shownPath(cluster.opened.config, folder.path));
   journal.begin(namespace);
   try {
     const patience = { limitMs: options.settleMs, interrupted: stop, say: events.onPhase };
@@ -216,7 +217,7 @@ class Campaign {
       options: this.#options.text,
       plan: this.#plan.map((fault) => ({ ...fault })),
       etcdMembers: [...cluster.opened.etcd.layout.members],
-      replay: `npm run chaos -- --replay ${this.#folder.path}`,
+      replay: `npm run chaos -- --replay ${shownPath(cluster.opened.config, this.#folder.path)}`,
       ...facts,
     };
   }

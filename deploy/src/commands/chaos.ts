@@ -20,7 +20,7 @@ import { type CampaignView, showLines } from '../chaos/show-lines.ts';
 import { type Screen, showLive } from '../chaos/show-live.ts';
 import { WORKLOADS } from '../chaos/workloads/index.ts';
 import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts';
-import { inheritedEnvironment, invokedIn } from '../config.ts';
+import { inheritedEnvironment, invokedIn, shownPath } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
@@ -86,7 +86,7 @@ async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: 
   const report = join(folder, 'report.html');
   const verdict = await writeReport(folder, report);
   for (const line of formatVerdict(verdict).split('\n')) view.onPhase(line);
-  view.onPhase(`the report is ${report}`);
+  view.onPhase(`the report is ${shownPath(opened.config, report)}`);
   const found = verdict.invariants.flatMap(({ invariant, violations }) =>
     violations.map(({ what }) => `${invariant}: ${what}`),
   );
@@ -95,7 +95,7 @@ async function runOn({ opened, image }: Opened, options: CampaignOptions, stop: 
   view.onResult(checked);
   if (recording !== undefined && options.picture !== undefined) {
     writeFileSync(options.picture, framesToSvg(recording.frames, recording));
-    view.onPhase(`the picture is ${options.picture}`);
+    view.onPhase(`the picture is ${shownPath(opened.config, options.picture)}`);
   }
   return checked;
 }
