@@ -57,7 +57,7 @@ export function saysNothing({ faults, ended, outcome }: Pick<CheckedResult, 'fau
 
 /** A busy machine takes minutes for what otherwise takes seconds. */
 const HEALTHY_MS = 240_000;
-/** Load without faults before and after them. */
+/** Load without faults after them. */
 const CALM_MS = 3_000;
 
 export interface CampaignTools {
@@ -142,7 +142,7 @@ class Campaign {
       await makeNamespace(cluster, this.#tools.namespace);
       const workloads = await startWorkloads(this.#parts(end.signal), this.#options, stopLoad.signal);
       events.onWorking(this.#tally);
-      await pause(clock, CALM_MS, stop);
+      await pause(clock, this.#options.beforeMs, stop);
       const result = await this.#makeFaults(metrics, stop);
       await pause(clock, CALM_MS, stop);
       stopLoad.abort();

@@ -19,6 +19,8 @@ test('without options, five minutes of all faults and workloads, with a seed tha
     durationMs: 300_000,
     calmMs: 75_000,
     undisturbedMs: 20_000,
+    beforeMs: 3_000,
+    rate: 10,
     intensity: 2,
     output: 'lines',
     plan: undefined,
@@ -51,9 +53,9 @@ test('a run is replayed with its seed, its workloads and its schedule', () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const plan = planCampaign({ shapes: FAULT_KINDS, durationMs: 60_000, intensity: 1 }, seededRandom(5));
   writeFileSync(join(folder, 'plan.json'), formatPlan(plan));
-  writeFileSync(join(folder, 'run.json'), JSON.stringify({ seed: 5, options: { workload: 'counters' } }));
+  writeFileSync(join(folder, 'run.json'), JSON.stringify({ seed: 5, options: { workload: 'counters', rate: '500' } }));
   const options = readOptions(['--replay', folder], choices, '/', () => 0.5);
-  expect(options).toMatchObject({ seed: 5, plan });
+  expect(options).toMatchObject({ seed: 5, plan, rate: 500 });
   expect(options.workloads.map(({ name }) => name)).toEqual(['counters']);
   expect(() => read('--replay', folder, '--seed', '6')).toThrow('--replay takes the seed');
   writeFileSync(join(folder, 'run.json'), '{"seed":"five"}');
@@ -77,6 +79,8 @@ test.each([
   [['--duration', '0s'], '--duration'],
   [['--calm', 'x'], '--calm: x is no duration'],
   [['--undisturbed', 'never'], '--undisturbed: never is no duration'],
+  [['--rate', '0'], '--rate: 0 is no whole number from 1 to 2000'],
+  [['--before', 'soon'], '--before: soon is no duration'],
   [['--intensity', '0'], '--intensity: 0 is no whole number from 1 to 10'],
   [['--seed', '-1'], '--seed'],
   [['--seed=1.5'], '--seed'],

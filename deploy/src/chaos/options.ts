@@ -20,6 +20,10 @@ export interface CampaignOptions {
   readonly settleMs: number;
   /** How long the workloads run without faults before, whose end state is then compared; 0: not at all. */
   readonly undisturbedMs: number;
+  /** How long the workloads run before the first fault. */
+  readonly beforeMs: number;
+  /** Requests a second of the workload `requests`. */
+  readonly rate: number;
   readonly kinds: readonly FaultKind[];
   readonly workloads: readonly Workload[];
   /** A schedule that is given instead of made from the seed. It runs to its end. */
@@ -34,8 +38,11 @@ export interface CampaignOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
+  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
+/** More is more than one process sends. */
+const MAX_RATE = 2_000;
+const DEFAULT_RATE = 10;
 
 /** What there is to choose from. */
 export interface Choices {
@@ -69,6 +76,8 @@ export function readOptions(
     settleMs: duration('--settle', values.settle),
     calmMs: duration('--calm', values.calm),
     undisturbedMs: values.undisturbed === 'none' ? 0 : duration('--undisturbed', values.undisturbed),
+    beforeMs: duration('--before', values.before),
+    rate: wholeNumber('--rate', values.rate ?? String(DEFAULT_RATE), MAX_RATE, 1),
     intensity: wholeNumber('--intensity', values.intensity, 10, 1),
     kinds,
     workloads: chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name),
@@ -89,6 +98,8 @@ function parse(args: readonly string[]) {
         settle: { type: 'string', default: '10m' },
         calm: { type: 'string', default: '75s' },
         undisturbed: { type: 'string', default: '20s' },
+        before: { type: 'string', default: '3s' },
+        rate: { type: 'string' },
         faults: { type: 'string', default: 'all' },
         intensity: { type: 'string', default: '2' },
         workload: { type: 'string', default: 'all' },
@@ -111,7 +122,7 @@ type Values = ReturnType<typeof parse>;
 /** What is read of `run.json`. */
 const REPLAYED = z.object({
   seed: z.number().int().min(0).max(MAX_SEED),
-  options: z.object({ workload: z.string() }),
+  options: z.object({ workload: z.string(), rate: z.string().optional() }),
 });
 
 /** The options of an earlier run, with its schedule. Throws CommandError if there is no run in the folder. */
@@ -127,7 +138,8 @@ function replayed(given: Values, run: string): Values {
     );
   }
   const { seed, options } = parsed.data;
-  return { ...given, seed: String(seed), plan: join(run, 'plan.json'), workload: options.workload };
+  const rate = given.rate ?? options.rate;
+  return { ...given, seed: String(seed), plan: join(run, 'plan.json'), workload: options.workload, rate };
 }
 
 function parseJson(text: string): unknown {

@@ -119,6 +119,10 @@ const CLIENT_OPERATION = z.object({
   /** invoke: what is written. ok of a read: what was read; absent if there was no object. Values of one object are unique. */
   value: text.optional(),
   fieldManager: text.optional(),
+  /** invoke: when the request was due, of a load at a rate. It is sent later if the client still waited for the one before. */
+  dueMs: ms.optional(),
+  /** invoke: `op` of the first attempt that this one repeats, of a load at a rate. */
+  repeats: text.optional(),
   error: z.object({ code: z.number().int().optional(), reason: text.optional(), message: text }).optional(),
 });
 

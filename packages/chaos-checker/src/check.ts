@@ -4,6 +4,7 @@ import type { Observer } from './invariants/invariant.ts';
 import { namesIn, readLines, readRun } from './read-artifacts.ts';
 import { UNDISTURBED_KEYS, type Run } from './artifacts.ts';
 import { type Parts, partsOf, replay } from './replay.ts';
+import { ClientLoadObserver } from './report/client-load.ts';
 import { Findings, type Verdict } from './verdict.ts';
 
 /**
@@ -21,14 +22,15 @@ export async function check(folder: string, more: (world: World) => readonly Obs
     return { invariant, findings, missing, observer: invariant.observe(world, findings) };
   });
   const active = checks.flatMap(({ missing, observer }) => (missing === undefined ? [observer] : []));
-  await replay(folder, run, parts, world, [...active, ...more(world)]);
+  const load = new ClientLoadObserver(world);
+  await replay(folder, run, parts, world, [...active, load, ...more(world)]);
   const invariants = checks.map(({ invariant: { id, title, unit, needs }, findings, missing }) => {
     const broken = needs.includes('etcd') ? world.problems[0] : undefined;
     return findings.verdict(id, title, unit, missing === undefined ? broken : absence(missing, parts));
   });
   const violated = invariants.some(({ violationCount }) => violationCount > 0);
   const outcome = violated ? 'violations' : world.problems.length > 0 ? 'unusable' : 'ok';
-  return { outcome, problems: world.problems, invariants };
+  return { outcome, problems: world.problems, invariants, loads: load.loads() };
 }
 
 function absence(part: keyof Parts, parts: Parts): string {

@@ -28,6 +28,7 @@ const verdict = (outcome: Verdict['outcome'], ...invariants: InvariantVerdict[])
   outcome,
   problems: [],
   invariants,
+  loads: [],
 });
 
 describe('formatVerdict', () => {

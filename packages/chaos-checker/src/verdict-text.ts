@@ -1,7 +1,7 @@
-import type { InvariantVerdict, Verdict } from './verdict.ts';
+import type { ClientLoad, InvariantVerdict, Verdict } from './verdict.ts';
 
 /** The verdict as lines for a terminal. */
-export function formatVerdict({ outcome, problems, invariants }: Verdict): string {
+export function formatVerdict({ outcome, problems, invariants, loads }: Verdict): string {
   const lines = invariants.flatMap(formatInvariant);
   const violated = invariants.filter(({ violationCount }) => violationCount > 0);
   const idle = invariants.filter(({ checked, violationCount }) => checked === 0 && violationCount === 0);
@@ -12,7 +12,16 @@ export function formatVerdict({ outcome, problems, invariants }: Verdict): strin
     violations: `violations: ${counts}`,
     unusable: `incomplete artefacts, so no violation proves nothing: ${counts}`,
   }[outcome];
-  return [...problems.map((problem) => `problem: ${problem}`), ...lines, result].join('\n');
+  return [...problems.map((problem) => `problem: ${problem}`), ...lines, ...loads.map(formatLoad), result].join('\n');
+}
+
+/** What clients of a load at a rate saw, in one line. */
+export function formatLoad({ during, requests, repeated, failed, ...times }: ClientLoad): string {
+  const { p50Ms, p99Ms, maxMs, longestGapMs } = times;
+  const [p50, p99, longest, gap] = [p50Ms, p99Ms, maxMs, longestGapMs].map((ms) => `${Math.round(ms)} ms`);
+  const name = during === 'calm' ? 'without faults' : 'with faults';
+  const seen = `p50 ${p50}, p99 ${p99}, longest ${longest}, longest gap ${gap}`;
+  return `requests ${name}: ${requests}, ${seen}; ${repeated} repeated, ${failed} failed in the end`;
 }
 
 function formatInvariant(one: InvariantVerdict): readonly string[] {

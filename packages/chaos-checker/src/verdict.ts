@@ -23,6 +23,22 @@ export interface InvariantVerdict {
   readonly notChecked?: string;
 }
 
+/** What clients of a load at a rate saw. Times are milliseconds from when a request was due to its known outcome. */
+export interface ClientLoad {
+  /** `faults`: of requests during which a fault acted, or the cluster was not yet healthy after one. */
+  readonly during: 'calm' | 'faults';
+  readonly requests: number;
+  /** Requests that were sent more than once, because an outcome was unknown. */
+  readonly repeated: number;
+  /** Requests whose last attempt was not acknowledged. */
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** The longest time without an acknowledged request of any client. */
+  readonly longestGapMs: number;
+}
+
 /** The verdict on a run. */
 export interface Verdict {
   /**
@@ -32,6 +48,8 @@ export interface Verdict {
   readonly outcome: 'ok' | 'violations' | 'unusable';
   readonly problems: readonly string[];
   readonly invariants: readonly InvariantVerdict[];
+  /** What clients of a load at a rate saw; empty if the run has none. */
+  readonly loads: readonly ClientLoad[];
 }
 
 const MAX_VIOLATIONS = 100;

@@ -5,6 +5,7 @@ import { ELECTOR_WORKLOAD } from './electors.ts';
 import { FINALIZER_WORKLOAD } from './finalizers.ts';
 import { JOB_WORKLOAD } from './jobs.ts';
 import { QUOTA_WORKLOAD } from './quotas.ts';
+import { REQUEST_WORKLOAD } from './requests.ts';
 import { ROLLOUT_WORKLOAD } from './rollouts.ts';
 import { SET_WORKLOAD } from './sets.ts';
 import { WATCHER_WORKLOAD } from './watchers.ts';
@@ -22,4 +23,5 @@ export const WORKLOADS: readonly Workload[] = [
   CONNECTION_WORKLOAD,
   QUOTA_WORKLOAD,
   ELECTOR_WORKLOAD,
+  REQUEST_WORKLOAD,
 ];

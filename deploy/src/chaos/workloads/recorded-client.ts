@@ -4,8 +4,10 @@ import type { ClientOperation } from '@gantry/chaos-checker';
 import type { HttpClient } from '@gantry/client';
 import type { WorkloadContext } from './workload.ts';
 
-/** What a request came to. */
-export type Outcome =
+/** What a request came to. `op` is its name in the record. */
+export type Outcome = { readonly op: string } & Known;
+
+type Known =
   /** `object` is absent where a read found none. */
   | { readonly kind: 'ok'; readonly object: KubeObject | undefined }
   /** Refused: it was not done. */
@@ -21,6 +23,10 @@ export interface Request {
   readonly resourceVersion?: string | undefined;
   /** What is written. Values of one object are unique. */
   readonly value?: string;
+  /** When it is due, of a load at a rate. It is sent later if the client still waited for the one before. */
+  readonly dueMs?: number;
+  /** `op` of the first attempt, if this is a further one. */
+  readonly repeats?: string;
   /** The value of an object that is read or written. */
   readonly readValue?: (object: KubeObject) => string | undefined;
 }
@@ -49,18 +55,20 @@ export class RecordedClient {
       resource: resourceName(request.resource),
       key: request.key.namespace === '' ? request.key.name : `${request.key.namespace}/${request.key.name}`,
     };
-    const { resourceVersion, value } = request;
+    const { resourceVersion, value, dueMs, repeats } = request;
     folder.client(this.name, {
       ...operation,
       phase: 'invoke',
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       ...(value === undefined ? {} : { value }),
+      ...(dueMs === undefined ? {} : { dueMs }),
+      ...(repeats === undefined ? {} : { repeats }),
     });
     try {
       const object = await work(AbortSignal.timeout(REQUEST_MS));
       folder.client(this.name, { ...operation, phase: 'ok', ...describeObject(object, request) });
       tally.ack(clock.monotonicMs());
-      return { kind: 'ok', object };
+      return { op: operation.op, kind: 'ok', object };
     } catch (error) {
       return this.#failed(operation, error);
     }
@@ -72,17 +80,17 @@ export class RecordedClient {
     if (code === 404 && operation.verb === 'get') {
       folder.client(this.name, { ...operation, phase: 'ok' });
       tally.ack(clock.monotonicMs());
-      return { kind: 'ok', object: undefined };
+      return { op: operation.op, kind: 'ok', object: undefined };
     }
     const isRefused = code !== undefined && code >= 400 && code < 500;
     const described = { ...(code === undefined ? {} : { code }), message: errorMessage(error).slice(0, 300) };
     folder.client(this.name, { ...operation, phase: isRefused ? 'fail' : 'unknown', error: described });
     if (isRefused) {
       tally.refused++;
-      return { kind: 'fail', code };
+      return { op: operation.op, kind: 'fail', code };
     }
     tally.unknown++;
-    return { kind: 'unknown' };
+    return { op: operation.op, kind: 'unknown' };
   }
 }
 

@@ -91,7 +91,7 @@ test('when a workload cannot start, those that run end with the run, and no conn
     patience: { limitMs: 1_000, interrupted: NEVER, say: () => undefined },
     over: over.signal,
   } as unknown as WorkloadParts;
-  const starting = startWorkloads(parts, { workloads: [running, failing], seed: 1 }, NEVER);
+  const starting = startWorkloads(parts, { workloads: [running, failing], seed: 1, rate: 1 }, NEVER);
   await expect(starting).rejects.toThrow('cannot start');
   expect(open).toBeGreaterThan(0);
   over.abort();

@@ -12,10 +12,11 @@ import type { HttpClient } from '@gantry/client';
 import { CommandError } from '../../machine/command-error.ts';
 import type { ChaosCluster } from '../chaos-cluster.ts';
 import { CHAOS_LABEL } from '../engine.ts';
+import type { CampaignOptions } from '../options.ts';
 import type { RunFolder } from '../recording/run-folder.ts';
 import type { Tally } from './tally.ts';
 import { type Patience, untilRight } from './until-right.ts';
-import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
+import type { RunningWorkload, WorkloadContext } from './workload.ts';
 
 /** What workloads of a run share. */
 export interface WorkloadParts {
@@ -33,7 +34,7 @@ export interface WorkloadParts {
 /** Starts the workloads, one after the other. */
 export async function startWorkloads(
   { cluster, clock, namespace, folder, tally, patience, over }: WorkloadParts,
-  { workloads, seed }: { readonly workloads: readonly Workload[]; readonly seed: number },
+  { workloads, seed, rate }: Pick<CampaignOptions, 'workloads' | 'seed' | 'rate'>,
   stop: AbortSignal,
 ): Promise<readonly RunningWorkload[]> {
   const running: RunningWorkload[] = [];
@@ -60,6 +61,7 @@ export async function startWorkloads(
     folder,
     tally,
     clock,
+    rate,
     untilRight: waiting,
     interrupted,
   };

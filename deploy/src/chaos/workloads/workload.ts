@@ -20,6 +20,8 @@ export interface WorkloadContext {
   readonly tally: Tally;
   readonly clock: Clock;
   readonly random: Random;
+  /** Requests a second of a load at a rate. */
+  readonly rate: number;
   /** Waits for the cluster as `untilRight` does, at most as long as the campaign, or the time given in milliseconds. */
   readonly untilRight: (
     look: (signal: AbortSignal) => Promise<readonly string[]>,

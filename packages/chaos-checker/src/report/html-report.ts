@@ -1,5 +1,5 @@
 import type { InvariantVerdict, Verdict, Violation } from '../verdict.ts';
-import { formatVerdict } from '../verdict-text.ts';
+import { formatLoad, formatVerdict } from '../verdict-text.ts';
 import type { Span, Summary } from './summary.ts';
 import { lineChart, timeLine } from './svg.ts';
 import { html, type Html, raw } from './html.ts';
@@ -34,6 +34,7 @@ ${verdict.problems.map((problem) => html`<p class="broken">Problem: ${problem}</
 <h2>Faults</h2>${timeLine(summary.faults, window, '#d9822b')}
 <h2>Leaders</h2>${timeLine(summary.terms, window, '#2b6cb0')}
 <h2>Latency of requests</h2>${lineChart(latencyLines(summary), window)}
+${verdict.loads.map((load) => html`<p>${formatLoad(load)}</p>`)}
 <h2>Longest times without an acknowledged request</h2>
 <table><tr><th>from</th><th>length</th><th>faults at that time</th></tr>${gaps.map((gap) => gapRow(gap, summary))}</table>
 <h2>Violations</h2>${violated.length === 0 ? html`<p>None.</p>` : violated.map((one) => violationsOf(one, evidence))}
