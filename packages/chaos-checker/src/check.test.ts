@@ -2,7 +2,17 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { check } from './check.ts';
-import { addObject, type EditableRun, putsOf, readRecordedRun, revisionAt, writeRun } from './testing/editable-run.ts';
+import {
+  addObject,
+  edit,
+  type EditableRun,
+  found,
+  putsOf,
+  readRecordedRun,
+  revisionAt,
+  startsOf,
+  writeRun,
+} from './testing/editable-run.ts';
 import { MUTATIONS } from './testing/mutations.ts';
 
 let recorded: string;
@@ -64,6 +74,49 @@ describe('check', () => {
     const what = own?.violations.map((violation) => violation.what) ?? [];
     if (verdictIs === 'right') expect(what).toEqual([]);
     else expect(what).toContainEqual(expect.stringContaining('was deleted, which leaves'));
+  });
+
+  it('accepts that a pod reports another container than the one that ended', async () => {
+    const run = copy();
+    const pod = found(
+      putsOf(run, 'pods/chaos/db-0').findLast(({ object }) => object.status?.phase === 'Running'),
+      'db-0',
+    );
+    const [status] = pod.object.status?.containerStatuses ?? [];
+    const id = status?.containerID?.split('://')[1];
+    const start = found(
+      startsOf(run, 'db-0').find((one) => one.id === id),
+      'container of db-0',
+    );
+    const last = run.engine.findLastIndex((line) => 'snapshot' in line);
+    run.engine.splice(last, 1);
+    const atMs = run.run.quietFromMs ?? 0;
+    run.engine.push({ ...start, action: 'die', atMs }, { ...start, id: 'next', atMs: atMs + 100 });
+    const reported = structuredClone(pod.object);
+    reported.status = { ...reported.status, containerStatuses: [{ ...status, containerID: 'docker://next' }] };
+    addObject(revisionAt(run, atMs + 200), 'pods', reported);
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I10');
+    expect(own?.violations).toEqual([]);
+  });
+
+  it.each([
+    ['DeletionByTaintManager', 'right'],
+    ['EvictionByEvictionAPI', 'wrong'],
+  ])("a deletion below a Deployment's budget after %s: %s", async (reason, verdictIs) => {
+    const run = copy();
+    edit(putsOf(run, 'apps/deployments/chaos/web'), (object) => {
+      object.spec = { ...object.spec, replicas: 30 };
+    });
+    edit(putsOf(run, 'pods/chaos/web'), (object) => {
+      const target = { type: 'DisruptionTarget', status: 'True', reason };
+      object.status = { ...object.status, conditions: [...(object.status?.conditions ?? []), target] };
+    });
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I14');
+    const what = own?.violations.map((violation) => violation.what) ?? [];
+    if (verdictIs === 'right') expect(what).toEqual([]);
+    else expect(what).toContainEqual(expect.stringContaining('ready pods of'));
   });
 
   it('does not pass a run whose history lost an event', async () => {

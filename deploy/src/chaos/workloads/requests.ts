@@ -162,7 +162,7 @@ class PacedClient {
 
   #adopt(name: string, object: KubeObject | undefined): void {
     if (object === undefined) this.present.delete(name);
-    else this.present.set(name, object as ConfigMap);
+    else this.present.set(name, object);
   }
 
   /** Repeats a request until its outcome is known, as client-go does for errors of the server and too many requests. */

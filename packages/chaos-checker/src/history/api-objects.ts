@@ -187,6 +187,12 @@ export function hasCondition(object: ApiObject | undefined, type: string): boole
   return object?.status?.conditions?.some((one) => one.type === type && one.status === 'True') === true;
 }
 
+/** A controller has decided to delete the pod because of a taint of its node. */
+export function isEvictedByTaint(pod: ApiObject | undefined): boolean {
+  const conditions = pod?.status?.conditions ?? [];
+  return conditions.some(({ type, reason }) => type === 'DisruptionTarget' && reason === 'DeletionByTaintManager');
+}
+
 /** Succeeded or Failed: no container of the pod runs, or will run again. */
 export function isTerminal(pod: ApiObject | undefined): boolean {
   return pod?.status?.phase === 'Succeeded' || pod?.status?.phase === 'Failed';

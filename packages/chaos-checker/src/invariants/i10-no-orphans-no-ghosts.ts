@@ -60,8 +60,11 @@ export const noOrphansNoGhosts: Invariant = {
             orphan ? { what: `${state.name} runs without a pod`, sources: [version.source, state.source] } : undefined,
           );
         }
-        for (const report of reportsOf(version))
-          judge(`report ${report.id}`, after === undefined ? undefined : ghost(world, report, version, recorded));
+        const reports = reportsOf(after);
+        // What is no longer reported is right: another container has taken its place, or the pod is gone.
+        for (const { id } of reportsOf(before))
+          if (!reports.some((one) => one.id === id)) judge(`report ${id}`, undefined);
+        for (const report of reports) judge(`report ${report.id}`, ghost(world, report, version, recorded));
       },
       container({ before, after, source }) {
         const pod = podOf(world, after ?? before);
@@ -72,7 +75,7 @@ export const noOrphansNoGhosts: Invariant = {
         const version = world.byUid.get(pod.uid);
         const orphan = after?.running === true && version === undefined;
         judge(`container ${id}`, orphan ? { what: `${after.name} runs without a pod`, sources: [source] } : undefined);
-        const report = version === undefined ? undefined : reportsOf(version).find((one) => one.id === id);
+        const report = reportsOf(version).find((one) => one.id === id);
         if (version !== undefined && report !== undefined)
           judge(`report ${id}`, ghost(world, report, version, recorded));
       },
@@ -99,8 +102,8 @@ interface Report {
 }
 
 /** What a pod's status says of containers. */
-function reportsOf(version: ObjectVersion): readonly Report[] {
-  const pod = version.object;
+function reportsOf(version: ObjectVersion | undefined): readonly Report[] {
+  const pod = version?.object;
   return (pod?.status?.containerStatuses ?? []).flatMap(({ containerID, name = '', state }) => {
     const id = containerID?.split('://')[1];
     return id === undefined ? [] : [{ id, name, running: state?.running !== undefined }];

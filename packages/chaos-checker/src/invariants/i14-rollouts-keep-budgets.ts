@@ -1,4 +1,11 @@
-import { type ApiObject, controllerOf, hasCondition, isActive, scaled } from '../history/api-objects.ts';
+import {
+  type ApiObject,
+  controllerOf,
+  hasCondition,
+  isActive,
+  isEvictedByTaint,
+  scaled,
+} from '../history/api-objects.ts';
 import type { Change, ObjectVersion, World } from '../history/world.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
 import { Recent } from './recent.ts';
@@ -14,8 +21,8 @@ interface Limits {
  * I14 (Deployment's rolling update). A controller never creates a pod of a Deployment beyond replicas + maxSurge, and never deletes an
  * available one when fewer than replicas - maxUnavailable are left. Pods beyond their ReplicaSet's replicas do not count: their deletion
  * is decided. A controller may act on a view that is some seconds old, so the widest limits of that time count. A deletion counts only if
- * in that time no pod was lost otherwise, and the Deployment was not scaled: scaling is proportional, whatever is available. From etcd's
- * history.
+ * in that time no pod was lost otherwise, and the Deployment was not scaled: scaling is proportional, whatever is available. A pod that is
+ * evicted from a tainted node is lost, whatever the Deployment allows. From etcd's history.
  */
 export const rolloutsKeepBudgets: Invariant = {
   id: 'I14',
@@ -75,8 +82,8 @@ export const rolloutsKeepBudgets: Invariant = {
         if (pod === undefined || deployment === undefined) return;
         const old = before?.object;
         const deleted = old !== undefined && isActive(old) && (after === undefined || !isActive(pod));
-        if (fence !== undefined && (before === undefined || (deleted && after !== undefined)))
-          judge(change, pod, deployment);
+        const isOwnDecision = before === undefined || (deleted && after !== undefined && !isEvictedByTaint(old));
+        if (fence !== undefined && isOwnDecision) judge(change, pod, deployment);
         else if (hasCondition(old, 'Ready') && (after === undefined || !isActive(pod) || !hasCondition(pod, 'Ready'))) {
           if (old !== undefined && isActive(old)) losses.set(deployment.key, atMs);
         }

@@ -10,13 +10,13 @@ const invoke = (op: string, dueMs: number) => ({ op, phase: 'invoke', dueMs });
 const repeat = (op: string, repeats: string) => ({ op, phase: 'invoke', repeats });
 
 /** What is seen of steps, each at its time. */
-async function loadsOf(steps: Readonly<Record<number, Step | readonly Step[]>>) {
+async function loadsOf(steps: Readonly<Record<number, Step | Step[]>>) {
   const world = new World((await readRecordedRun()).run);
   const observer = new ClientLoadObserver(world);
   for (const [time, given] of Object.entries(steps)) {
     const atMs = Number(time);
     world.nowMs = atMs;
-    for (const step of [given].flat() as Step[]) {
+    for (const step of [given].flat()) {
       if ('fault' in step) world.applyFault({ atMs, id: 'f1', kind: 'kill', target: 'agent', phase: step.fault });
       else observer.client({ atMs, ...step.line } as ClientLine, { file: step.file, line: 1 });
     }
