@@ -2,6 +2,7 @@
 
 GANTRY_ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 GANTRY_CACHE=${GANTRY_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gantry}
+export GANTRY_CACHE
 GANTRY_TOOLS=$GANTRY_CACHE/tools/bin
 GANTRY_INSTALL=${GANTRY_INSTALL:-yes}
 

@@ -1,7 +1,8 @@
 /** `npm run up`: brings up the cluster and its sample from any state. Idempotent. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '@gantry/base';
+import { pause, systemClock } from '@gantry/base';
 import { refuseDuringCampaign } from '../chaos/campaign-lock.ts';
 import { readJournal } from '../chaos/journal.ts';
 import { removeWorkloads, undoLeftovers } from '../chaos/leftovers.ts';
@@ -16,6 +17,7 @@ import { applySample } from '../cluster/sample.ts';
 import { findServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
+import { takeProcessLock } from '../machine/process-lock.ts';
 import { createProgress, type StepTime } from '../machine/progress.ts';
 import { createShell, mustRun } from '../machine/shell.ts';
 import { rollingUpdate } from '../rolling-update/rolling-update.ts';
@@ -49,7 +51,9 @@ await runCommand(async () => {
     note(`version ${(await mustRun(shell, 'docker', ['version', '-f', '{{.Server.Version}}'])).trim()}`);
     return (await mustRun(shell, 'docker', ['info', '-f', '{{.DockerRootDir}}'])).trim();
   });
+  let turn: Disposable | undefined;
   const settings = await progress.step('settings', async (note) => {
+    turn = await takeTurn(environment['GANTRY_CACHE'] ?? join(homedir(), '.cache/gantry'), note);
     const chosen = await ensureSettings(config, shell, given);
     const { clusterId, port, podCidr, serviceCidr } = chosen;
     const isShared = (await serviceRanges(shell, clusterId)).some((range) => overlaps(range, serviceCidr));
@@ -91,6 +95,7 @@ await runCommand(async () => {
     await removeReplacedImages(shell, before, after);
     note(`${after.filter((container) => container.state === 'running').length} running`);
   });
+  turn?.[Symbol.dispose]();
 
   using api = openApi(config);
   const whyInVain = watchRestarts(project);
@@ -119,14 +124,22 @@ await runCommand(async () => {
   }
   const totalMs = clock.monotonicMs() - startedAt;
   writeFileSync(join(config.home, 'up-times.json'), `${JSON.stringify({ totalMs, steps: times }, null, 2)}\n`);
-  const tables = [
-    await printTable(api, '/api/v1/nodes', signal),
-    await printTable(api, '/api/v1/namespaces/default/pods', signal),
-  ];
+  const shown = ['/api/v1/nodes', '/api/v1/namespaces/default/pods'];
+  const tables = await Promise.all(shown.map((path) => printTable(api, path, signal)));
   progress.line(`\nready in ${(totalMs / 1000).toFixed(1)} s\n\n${tables.join('\n\n')}\n`);
   progress.line(nextSteps(kubeconfigOf(config), settings));
   return 0;
 });
+
+/** From the choice of ports and address ranges until they are in use, one `up` of a user runs at a time: two would choose the same. */
+async function takeTurn(cache: string, note: (text: string) => void): Promise<Disposable> {
+  for (;;) {
+    const turn = takeProcessLock(join(cache, 'up.db'));
+    if (turn !== undefined) return turn;
+    note('another `up` on this machine starts its containers');
+    await pause(clock, POLL_MS, new AbortController().signal);
+  }
+}
 
 function nextSteps(kubeconfig: string, { ingressHttpPort, ingressHttpsPort, consolePort }: Settings): string {
   return `console: http://127.0.0.1:${consolePort}   # npm run console opens it and signs in

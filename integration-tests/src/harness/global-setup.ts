@@ -2,7 +2,8 @@
  * Starts one cluster of its own through the project's scripts and removes it in the end: the run fails if the host's packet filters,
  * routes, interfaces, networks and containers are not what they were before. Where others use the engine at that time, only what names this
  * cluster, its interfaces or its addresses is compared: nothing of that may be left. GANTRY_TEST_KEEP=1 leaves it
- * running for the next run, which then starts at once. GANTRY_TEST_HOME is the folder of a cluster, or of anything with a
+ * running for the next run, which then starts at once. GANTRY_TEST_NAME names its folder for a run beside another one of the same
+ * checkout. GANTRY_TEST_HOME is the folder of a cluster, or of anything with a
  * kubeconfig, that is tested as it is: nothing is started or removed.
  */
 import { spawn } from 'node:child_process';
@@ -50,7 +51,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const shared = project.vitest.getRootProject();
   if (shared.getProvidedContext().home !== undefined) return async () => undefined;
   const given = process.env['GANTRY_TEST_HOME'];
-  const home = given ?? join(root, '.gantry/integration');
+  const home = given ?? join(root, '.gantry', process.env['GANTRY_TEST_NAME'] ?? 'integration');
   shared.provide('home', home);
   shared.provide('root', root);
   if (given !== undefined) return async () => undefined;

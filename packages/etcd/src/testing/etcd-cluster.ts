@@ -49,8 +49,13 @@ export const REAPER_IMAGE = process.env['RYUK_CONTAINER_IMAGE'] ?? 'testcontaine
 const START_TIMEOUT_MS = 60_000;
 const CERTIFICATES = '/etc/etcd/tls';
 
-/** Labels by which a later run of the same checkout finds containers that an interrupted run has left. */
-export const CONTAINER_LABELS: Readonly<Record<string, string>> = { 'gantry.test': process.cwd() };
+/**
+ * Labels by which a later run of the same checkout finds containers that an interrupted run has left. One that runs beside another one has a
+ * name, and leaves that one's containers alone.
+ */
+export const CONTAINER_LABELS: Readonly<Record<string, string>> = {
+  'gantry.test': [process.cwd(), process.env['GANTRY_TEST_NAME']].filter(Boolean).join(' '),
+};
 
 /** Starts a cluster with the settings of production. Resolves when every member serves clients. */
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
