@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CLIENT_LINE, ENGINE_LINE, ETCD_LINE, FAULT_LINE, namesIn, readLines, readRun } from '@gantry/chaos-checker';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
@@ -59,6 +59,7 @@ test('a campaign heals what a killed one left, ends without a violation, and lea
     env,
     stdio: 'ignore',
   });
+  onTestFinished(() => void killed.kill('SIGKILL'));
   const isPaused = async () => (await cluster.containers('scheduler')).some(({ state }) => state === 'paused');
   const [agent] = await cluster.containers('agent');
   const isCut = async () => (await tablesOf(agent?.id ?? '')).includes('gantry_chaos_f2');
