@@ -11,10 +11,12 @@ import {
   controllerOf,
   controllerReference,
   formatKey,
+  isReason,
   keyOf,
   type KubeObject,
   parseApiVersion,
   type Resource,
+  type StatusError,
 } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
@@ -69,6 +71,11 @@ export interface DeclaredController<T extends KubeObject>
   readonly for: Resource<T>;
   /** The resources of the objects that it creates, which are watched. */
   readonly owns: readonly Resource[];
+  /**
+   * Resources of `owns` whose objects are deleted and made again when they cannot be changed as desired, such as Jobs. Such a change of others is
+   * refused: nothing is written to the object until it or what is desired changes.
+   */
+  readonly recreates?: readonly Resource[];
   /** Changes of other objects that queue keys of `for`. */
   readonly watches?: readonly WatchSpec[];
   /** Pure: it reads nothing but its argument and changes nothing. Not called for an object that is being deleted. */
@@ -80,8 +87,18 @@ export class DesiredError extends Error {
   override readonly name = 'DesiredError';
 }
 
-/** What was applied last, so that an equal wish sends no request while the object still has all of it. */
-type Memory = Map<string, { readonly uid: string; readonly texts: ReadonlyMap<string, string> }>;
+/** What is known of one object. */
+interface Known {
+  readonly uid: string;
+  /** What was applied last, by place, so that an equal wish sends no request while the object still has all of it. */
+  readonly texts: Map<string, string>;
+  /** Changes that the API server does not allow, by place: not sent again as long as the object and the wish are the same. */
+  readonly refused: Map<
+    string,
+    { readonly text: string; readonly resourceVersion: string; readonly error: DesiredError }
+  >;
+}
+type Memory = Map<string, Known>;
 
 const STATUS = 'status';
 
@@ -131,7 +148,7 @@ async function reconcile<T extends KubeObject>(
   context: ReconcileContext,
   signal: AbortSignal,
 ): Promise<Result> {
-  const { cache, client, clock, events } = context;
+  const { cache, clock, events } = context;
   const object = cache.get(declared.for, key);
   const id = formatReconcileKey(key);
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
@@ -142,8 +159,7 @@ async function reconcile<T extends KubeObject>(
   const desired = declared.desire({ object, owned, cache, now: clock.now() });
   const wanted = desired.objects.map((one) => placed(declared, object, one));
   const { uid = '' } = object.metadata;
-  const before = memory.get(id);
-  const known = before?.uid === uid ? before.texts : new Map<string, string>();
+  const known = knownOf(memory, id, uid);
   const texts = new Map<string, string>();
   const kept = (desired.keep ?? []).map((one) => keptOf(declared, owned, one));
   const keptPlaces = new Set(kept.map(placeOf));
@@ -154,8 +170,8 @@ async function reconcile<T extends KubeObject>(
     const live = cache.get(resource, keyOf(configuration));
     refuseForeign(live, object, place);
     const text = JSON.stringify(configuration);
-    if (live === undefined || known.get(place) !== text || !includes(live, configuration)) {
-      await client.apply(resource, configuration, {}, signal);
+    if (live === undefined || known.texts.get(place) !== text || !includes(live, configuration)) {
+      await change(declared, { resource, configuration, live, text, place, object, known }, context, signal);
     }
     texts.set(place, text);
   }
@@ -163,14 +179,82 @@ async function reconcile<T extends KubeObject>(
   if (desired.status !== undefined) {
     const text = JSON.stringify(desired.status);
     const current = (object as { readonly status?: unknown }).status;
-    if (known.get(STATUS) !== text || !includes(current, desired.status))
+    if (known.texts.get(STATUS) !== text || !includes(current, desired.status))
       await applyStatus(object, desired.status, context, declared.for, signal);
     texts.set(STATUS, text);
   }
-  memory.set(id, { uid, texts });
+  memory.set(id, { uid, texts, refused: new Map() });
   for (const { type, reason, message } of desired.events ?? []) events.event(object, type, reason, message);
   return desired.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(0, desired.requeueAt - clock.now()) };
 }
+
+function knownOf(memory: Memory, id: string, uid: string): Known {
+  const before = memory.get(id);
+  if (before?.uid === uid) return before;
+  const known: Known = { uid, texts: new Map(), refused: new Map() };
+  memory.set(id, known);
+  return known;
+}
+
+interface Change extends Wanted {
+  readonly live: KubeObject | undefined;
+  /** The configuration as JSON. */
+  readonly text: string;
+  readonly place: string;
+  /** The owner. */
+  readonly object: KubeObject;
+  readonly known: Known;
+}
+
+/** Applies a configuration. Throws DesiredError when its object exists and cannot be changed so. */
+async function change<T extends KubeObject>(
+  { recreates = [] }: DeclaredController<T>,
+  { resource, configuration, live, text, place, object, known }: Change,
+  { client, events, log }: ReconcileContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uid, resourceVersion = '', name } = live?.metadata ?? {};
+  const refused = known.refused.get(place);
+  if (refused?.text === text && refused.resourceVersion === resourceVersion) throw refused.error;
+  try {
+    await client.apply(resource, configuration, {}, signal);
+  } catch (error) {
+    if (live === undefined || !isRefusedChange(error)) throw error;
+    if (recreates.includes(resource)) {
+      log.info(
+        { resource: resource.resource, name, reason: error.message },
+        'cannot be changed, deleted to be made again',
+      );
+      // The deletion queues the owner again.
+      await ignoreNotFound(client.delete(resource, keyOf(live), { uid, propagationPolicy: 'Background' }, signal));
+      return;
+    }
+    const choices =
+      'return it in `keep` to leave it as it is, give the new one another name, or add its resource to `recreates`';
+    const message = `${place} exists and cannot be changed as desired (${reasonsOf(error)}): ${choices}`;
+    const thrown = new DesiredError(message, { cause: error });
+    known.refused.set(place, { text, resourceVersion, error: thrown });
+    events.event(object, 'Warning', 'ChangeRefused', message);
+    throw thrown;
+  }
+}
+
+/** How API servers say that a field of an object that exists cannot have another value. */
+const FIXED = /immutable|updates? .* (is|are) forbidden|may not change/;
+
+function isRefusedChange(error: unknown): error is StatusError {
+  return isReason(error, 'Invalid') && FIXED.test(error.message);
+}
+
+/** The fields and why, without their values, which may be whole templates. */
+function reasonsOf({ details, message }: StatusError): string {
+  const reasons = (details?.causes ?? []).map(({ field = '', message: of = '' }) => {
+    const [line = ''] = of.slice(of.lastIndexOf(': ') + 1).split('\n');
+    return `${field}: ${line.trim()}`;
+  });
+  return (reasons.length === 0 ? message : reasons.join(', ')).slice(0, MAX_REASONS);
+}
+const MAX_REASONS = 400;
 
 async function applyStatus<T extends KubeObject>(
   { apiVersion, kind, metadata }: T,

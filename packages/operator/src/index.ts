@@ -8,6 +8,7 @@
  * - `webhooks/admission`: `validating` and `mutating`, webhooks that decide about writes
  * - `webhooks/conversion`: `withVersions`, a custom kind in several versions
  * - `webhooks/webhook-options`: `webhookManifests`, what API servers need to call them
+ * - `schedule`: the times of a cron schedule, as a CronJob has them
  * - `conditions`, `finalizer`: conditions of a status; clean-up before a deletion
  * - `rights`: `rolesOf`, the least rights of an operator as manifests
  * - `tracer`: spans of reconciles and webhooks, for OpenTelemetry
@@ -40,6 +41,7 @@ export {
 } from './define-kind.ts';
 export { type FinalizedObject, withFinalizer } from './finalizer.ts';
 export { type Right, type RolesOptions, rolesOf } from './rights.ts';
+export { Schedule, ScheduleError } from './schedule.ts';
 export { KindError } from './structural-schema.ts';
 export {
   LeaseElection,

@@ -13,6 +13,10 @@ const MASKED: ReadonlySet<string> = new Set([
   'creationTimestamp',
   'lastTransitionTime',
   'lastUpdateTime',
+  'lastProbeTime',
+  'startTime',
+  'completionTime',
+  'startedAt',
   // Labels of Jobs and their pods.
   'controller-uid',
   'batch.kubernetes.io/controller-uid',

@@ -1,5 +1,5 @@
 import type { InProcessServer, StoredChange } from '@gantry/apiserver/testing';
-import { type Clock, errorMessage } from '@gantry/base';
+import { type Clock, errorMessage, type Instant, must } from '@gantry/base';
 import type { ObjectClient, ObjectWrite } from '@gantry/client';
 import {
   Activity,
@@ -12,6 +12,7 @@ import { type KubeObject, NAMESPACES, type Resource } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { createOperator, type OperatorOptions } from '../index.ts';
 import { merged } from '../rights.ts';
+import { type Actor, Stage } from './actors.ts';
 import { endState } from './end-state.ts';
 import { World } from './world.ts';
 
@@ -22,6 +23,9 @@ export type Step = (client: ObjectClient, signal: AbortSignal, clock: Pick<Clock
 export interface ObjectsReader {
   all<T extends KubeObject>(resource: Resource<T>): readonly T[];
 }
+
+/** Returns what is wrong at a time, or undefined; an error counts as its message. */
+export type Check = (objects: ObjectsReader, now: Instant) => string | undefined;
 
 /** Crashes of the process before or after one of its writes. */
 export interface CrashFaults {
@@ -34,12 +38,18 @@ export interface HistoryOptions {
   readonly server: InProcessServer;
   readonly seed: number;
   readonly resources: readonly Resource[];
+  /** Of webhooks; created at the start. */
+  readonly configurations: readonly KubeObject[];
   readonly steps: readonly Step[];
   readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches'>;
   readonly faults: (Faults & CrashFaults) | undefined;
-  readonly invariant: ((objects: ObjectsReader) => string | undefined) | undefined;
+  readonly actors: readonly Actor[];
+  readonly invariant: Check | undefined;
+  readonly atEnd: Check | undefined;
   /** At rest when nothing has changed for this time. */
   readonly quietMs: number;
+  /** The history goes on for this time, and has no end to compare. */
+  readonly runForMs: number | undefined;
 }
 
 /** How a history went. */
@@ -60,6 +70,7 @@ export class History {
   readonly #options: HistoryOptions;
   readonly #activity: Activity;
   readonly #world: World;
+  readonly #stage: Stage;
   readonly #dice: Dice;
   readonly #stop = new AbortController();
   readonly #begin: number;
@@ -81,20 +92,40 @@ export class History {
     const find = (of: StoredChange['resource']) =>
       resources.find(({ group, resource }) => group === of.group && resource === of.resource);
     this.#world = new World(server, this.#activity, find);
+    this.#stage = new Stage({
+      actors: options.actors,
+      clock: server.clock,
+      client: server.client({ fieldManager: 'actor' }),
+      activity: this.#activity,
+      onError: (error) => this.#note(`an actor's write is refused: ${errorMessage(error)}`),
+    });
   }
 
   async play(): Promise<Played> {
     void this.#follow();
     this.#start();
     const client = this.#options.server.client({ fieldManager: 'user' });
+    for (const one of this.#options.configurations) {
+      const resource = must(
+        this.#options.resources.find(({ kind }) => kind === one.kind),
+        one.kind,
+      );
+      await this.#until(client.create(resource, one, this.#stop.signal));
+    }
     for (const step of this.#options.steps) {
       await this.#pause();
       await this.#until(step(client, this.#stop.signal, this.#options.server.clock));
     }
+    const { runForMs, quietMs, atEnd } = this.#options;
+    if (runForMs !== undefined) await this.#untilTime(this.#begin + runForMs);
     this.#faults = undefined;
-    await this.#untilAtRest();
-    const end = this.#end();
-    await this.#restart(end);
+    let end: readonly string[] = [];
+    if (runForMs === undefined) {
+      await this.#untilAtRest();
+      end = this.#end();
+      await this.#restart(end);
+    } else await this.#untilTime(this.#options.server.clock.now() + quietMs);
+    this.#note(this.#wrongWith(atEnd));
     return { reasons: this.#reasons, end, history: this.lines };
   }
 
@@ -132,16 +163,17 @@ export class History {
   #take(change: StoredChange): void {
     const { resource, name, object } = change;
     this.#world.take(change, this.#stop.signal);
+    if (object !== undefined) this.#stage.take(resource, object, this.#stop.signal);
     if (resource.resource === 'events' || resource.resource === 'leases') return;
     if (resource.resource !== NAMESPACES.resource)
       this.#line(`${resource.resource} ${name}${object === undefined ? ' is gone' : ''}`);
     this.#changedMs = this.#options.server.clock.now();
-    this.#note(this.#findWrong());
+    this.#note(this.#wrongWith(this.#options.invariant));
   }
 
-  #findWrong(): string | undefined {
+  #wrongWith(check: Check | undefined): string | undefined {
     try {
-      return this.#options.invariant?.(this.#world);
+      return check?.(this.#world, this.#options.server.clock.now());
     } catch (error) {
       // Such as that of an assertion.
       return errorMessage(error);
@@ -229,6 +261,13 @@ export class History {
       if (clock.now() > begin + LONGEST_MS) throw new CrashError('the operator still writes after an hour');
       await this.#step();
     }
+  }
+
+  async #untilTime(at: Instant): Promise<void> {
+    const { clock } = this.#options.server;
+    // The clock moves from timer to timer.
+    clock.setTimer(at - clock.now(), () => undefined);
+    while (clock.now() < at) await this.#step();
   }
 
   #end(): readonly string[] {

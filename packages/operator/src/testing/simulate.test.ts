@@ -6,13 +6,17 @@ import {
   type Controller,
   controllerReference,
   declare,
+  type DeclaredController,
   defineKind,
+  EVENTS,
+  type Job,
+  JOBS,
   type ObjectOf,
   SECRETS,
   watchOwnedBy,
   watchSelf,
 } from '../index.ts';
-import { type ObjectsReader, simulate, type Step } from './index.ts';
+import { type ObjectsReader, runJobs, simulate, type Step } from './index.ts';
 
 const GREETINGS = defineKind({
   group: 'example.com',
@@ -231,5 +235,137 @@ describe('a simulation', () => {
   it('refuses an object of an unknown kind', async () => {
     const report = await simulate({ operator: operator(declared), kinds: [], objects: [greeting], seeds: 1 });
     expect(report.text).toContain('example.com/v1 Greeting is unknown: add it to `kinds`');
+  });
+});
+
+describe('a simulation of an operator that acts at times', () => {
+  const EVERY_MS = 600_000;
+  const jobName = (slot: number) => `backup-${slot}`;
+  const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'main' }] } };
+  const isDone = ({ status }: Job) => status?.conditions?.some(({ type }) => type === 'Complete') === true;
+  /** Runs a Job in each ten minutes, one at a time, and keeps the last two that have ended. */
+  const backups = (limit: number) => () =>
+    declare({
+      name: 'backups',
+      for: GREETINGS,
+      owns: [JOBS],
+      desire: ({ owned, now }) => {
+        const jobs = owned(JOBS).toSorted((a, b) => (a.metadata.name ?? '').localeCompare(b.metadata.name ?? ''));
+        const slot = Math.floor(now / EVERY_MS);
+        const isKnown = jobs.some(({ metadata }) => metadata.name === jobName(slot));
+        const isRunning = jobs.some((job) => !isDone(job));
+        const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: jobName(slot) }, spec: { template } };
+        return {
+          objects: isKnown || isRunning ? [] : [job],
+          keep: [...jobs.filter((one) => !isDone(one)), ...jobs.filter(isDone).slice(-limit)],
+          requeueAt: (slot + 1) * EVERY_MS,
+        };
+      },
+    });
+  const options = {
+    kinds: [GREETINGS],
+    objects: [greeting],
+    actors: [runJobs({ runMs: 60_000 })],
+    runForMs: 7_200_000,
+    quietMs: 900_000,
+    invariant: (objects: ObjectsReader) =>
+      objects.all(JOBS).filter((job) => !isDone(job)).length > 1 ? 'two Jobs run' : undefined,
+    atEnd: (objects: ObjectsReader, now: number) => {
+      const ended = objects.all(JOBS).filter(isDone);
+      if (ended.length !== 2) return `${ended.length} Jobs are kept`;
+      const lastMs = Math.max(...ended.map(({ status }) => Date.parse(status?.completionTime ?? '')));
+      return now - lastMs > EVERY_MS + 60_000 ? 'no Job has ended lately' : undefined;
+    },
+  };
+
+  it('compares no ends, and checks invariants over the time that it is given', async () => {
+    let latestMs = 0;
+    const invariant = (objects: ObjectsReader, now: number) => {
+      const [{ metadata } = greeting] = objects.all(GREETINGS);
+      latestMs = Math.max(latestMs, now - Date.parse(metadata.creationTimestamp ?? new Date(now).toISOString()));
+      return options.invariant(objects);
+    };
+    const report = await simulate({ ...options, invariant, operator: operator(backups(2)), seeds: 2 });
+    expect(report.text).toBe('');
+    expect(latestMs).toBeGreaterThan(7_000_000);
+  });
+
+  it('reports what is wrong at the end', async () => {
+    const report = await simulate({ ...options, operator: operator(backups(1)), seeds: 1 });
+    expect(report.text).toContain('  1 Jobs are kept');
+  });
+
+  it('needs something that it checks', async () => {
+    const { invariant: _, atEnd: __, ...rest } = options;
+    await expect(simulate({ ...rest, operator: operator(backups(2)) })).rejects.toThrow('runForMs: no ends are');
+    await expect(simulate({ ...options, operator: operator(backups(2)), runForMs: 0 })).rejects.toThrow('runForMs');
+  });
+});
+
+describe('a declared object that cannot be changed', () => {
+  const job = (image: string) => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'once' },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image }] } } },
+  });
+  const jobs = (more: Partial<DeclaredController<Greeting>>) => () =>
+    declare<Greeting>({
+      name: 'jobs',
+      for: GREETINGS,
+      owns: [JOBS],
+      desire: ({ object }) => ({ objects: [job(object.spec.names[0] ?? '')] }),
+      ...more,
+    });
+  const imageOf = ({ spec }: Job) => spec?.template.spec?.containers[0]?.image;
+
+  it('is not sent again and again: the error and an Event name what can be done', async () => {
+    const messages = new Set<string>();
+    let sent = 0;
+    const counted = () => {
+      const controller = jobs({})();
+      const reconcile: Controller['reconcile'] = (at, { client, ...context }, signal) => {
+        const apply: typeof client.apply = (...call) => {
+          sent += 1;
+          return client.apply(...call);
+        };
+        return controller.reconcile(at, { ...context, client: { ...client, apply } }, signal);
+      };
+      return { ...controller, reconcile };
+    };
+    const report = await simulate({
+      operator: operator(counted),
+      kinds: [GREETINGS],
+      objects: [greeting],
+      steps: [rename],
+      faults: 'none',
+      seeds: [],
+      atEnd: (objects) => {
+        for (const { reason, message = '' } of objects.all(EVENTS))
+          if (reason === 'ChangeRefused') messages.add(message);
+        return objects.all(JOBS).some((one) => imageOf(one) !== 'a') ? 'the Job has changed' : undefined;
+      },
+    });
+    expect(report.text).toBe('');
+    const [message = ''] = messages;
+    expect(message).toBe(
+      'batch/jobs/default/once exists and cannot be changed as desired (spec.template: field is immutable): ' +
+        'return it in `keep` to leave it as it is, give the new one another name, or add its resource to `recreates`',
+    );
+    expect(sent, 'the first, the refused one, and one of each new process').toBeLessThan(5);
+  });
+
+  it('is made again if the controller says so, whatever crashes', async () => {
+    let last: readonly Job[] = [];
+    const report = await simulate({
+      operator: operator(jobs({ recreates: [JOBS] })),
+      kinds: [GREETINGS],
+      objects: [greeting],
+      steps: [rename],
+      seeds: 5,
+      invariant: (objects) => void (last = objects.all(JOBS)),
+    });
+    expect(report.text).toBe('');
+    expect(last.map(imageOf)).toEqual(['b']);
   });
 });

@@ -3,14 +3,16 @@ import * as builtIn from '@gantry/objects/generated';
 import { startInProcessServer } from '@gantry/apiserver/testing';
 import { errorMessage } from '@gantry/base';
 import type { Faults } from '@gantry/controller-runtime/testing';
-import type { CustomKind, OperatorOptions } from '../index.ts';
+import { type CustomKind, OptionsError, type OperatorOptions } from '../index.ts';
 import { differences } from './end-state.ts';
-import { type CrashFaults, History, type HistoryOptions, type ObjectsReader, type Step } from './history.ts';
+import type { Actor } from './actors.ts';
+import { calledWebhooks } from './called-webhooks.ts';
+import { type Check, type CrashFaults, History, type HistoryOptions, type Step } from './history.ts';
 
 /** Options of `simulate`. */
 export interface SimulateOptions {
   /** Called for each start of the process, so it must create the controllers anew: what they remember is lost in a crash. */
-  readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches'>;
+  readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches' | 'webhooks'>;
   /** The custom kinds that the server knows. */
   readonly kinds?: readonly CustomKind<KubeObject>[];
   /** Created one after another at times that the seed decides. */
@@ -26,8 +28,17 @@ export interface SimulateOptions {
    * when absent, which is longer than the back-off of a failing key.
    */
   readonly quietMs?: number;
-  /** Called after each change of the store with its objects. Returns what is wrong, or undefined; an error counts as its message. */
-  readonly invariant?: (objects: ObjectsReader) => string | undefined;
+  /**
+   * For an operator that acts at times and so never comes to rest: each history takes this many simulated milliseconds in which faults happen,
+   * and `quietMs` without. Ends are not compared; `invariant` and `atEnd` say what is wrong.
+   */
+  readonly runForMs?: number;
+  /** What other controllers and the kubelets do, such as `runJobs()`. */
+  readonly actors?: readonly Actor[];
+  /** Called after each change of the store with its objects. */
+  readonly invariant?: Check;
+  /** Called at the end of each history. */
+  readonly atEnd?: Check;
 }
 
 /** A history that went wrong. */
@@ -67,7 +78,7 @@ export const DEFAULT_FAULTS: Faults & CrashFaults = {
  * conflicts, server-side apply, finalizers and watches. In each history, requests fail, answers are lost, watches break off, arrive late or
  * repeat events, and the process crashes at writes, as its seed decides. Then the faults end. A history has failed if its end differs from
  * that of the history without faults, if the operator still writes when nothing changes any more, if a new process writes at that end, or if
- * `invariant` ever returns something. The same seed gives the same history.
+ * `invariant` ever returns something. The same seed gives the same history. With `runForMs`, only `invariant` and `atEnd` decide.
  *
  * @example
  * ```ts
@@ -81,7 +92,10 @@ export const DEFAULT_FAULTS: Faults & CrashFaults = {
  * ```
  */
 export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
-  const { seeds = 100 } = options;
+  const { seeds = 100, runForMs } = options;
+  if (runForMs !== undefined && !(runForMs > 0)) throw new OptionsError('runForMs: must be more than 0');
+  if (runForMs !== undefined && options.invariant === undefined && options.atEnd === undefined)
+    throw new OptionsError('runForMs: no ends are compared, so `invariant` or `atEnd` is needed');
   const all = typeof seeds === 'number' ? Array.from({ length: seeds }, (_, i) => i + 1) : seeds;
   const given = options.faults === 'none' ? {} : { ...DEFAULT_FAULTS, ...options.faults };
   const expected = await play(options, 0, {});
@@ -140,9 +154,11 @@ async function play(options: SimulateOptions, seed: number, given: Partial<Fault
   const faults = Object.keys(given).length === 0 ? undefined : { ...NO_FAULTS, ...given };
   const kinds = options.kinds ?? [];
   const resources = [...Object.values(builtIn), ...kinds];
+  const called = calledWebhooks(options.operator());
   const server = await startInProcessServer(
     seed,
-    kinds.map(({ definition }) => definition),
+    kinds.map(({ definition }) => called?.definitions.get(definition.metadata.name ?? '') ?? definition),
+    called?.caller,
   );
   const steps = [
     ...(options.objects ?? []).map(
@@ -153,8 +169,19 @@ async function play(options: SimulateOptions, seed: number, given: Partial<Fault
     ),
     ...(options.steps ?? []),
   ];
-  const { operator, invariant, quietMs = DEFAULT_QUIET_MS } = options;
-  const setup: HistoryOptions = { server, seed, resources, steps, operator, faults, invariant, quietMs };
+  const { operator, invariant, atEnd, runForMs, actors = [], quietMs = DEFAULT_QUIET_MS } = options;
+  const checks = { invariant, atEnd, quietMs, runForMs };
+  const setup: HistoryOptions = {
+    server,
+    seed,
+    resources,
+    steps,
+    operator,
+    faults,
+    actors,
+    ...checks,
+    configurations: called?.configurations ?? [],
+  };
   const history = new History(setup);
   try {
     return await history.play();
@@ -170,11 +197,18 @@ export class UnknownKindError extends Error {
   override readonly name = 'UnknownKindError';
 }
 
-function resourceOf({ apiVersion, kind }: KubeObject, resources: readonly Resource[]): Resource {
+function resourceOf(
+  { apiVersion, kind }: KubeObject,
+  resources: readonly (Resource | CustomKind<KubeObject>)[],
+): Resource {
   const { group, version } = parseApiVersion(apiVersion);
-  const found = resources.find((one) => one.kind === kind && one.group === group && one.version === version);
+  const found = resources.find((one) => one.kind === kind && one.group === group && versionsOf(one).includes(version));
   if (found === undefined) throw new UnknownKindError(`${apiVersion} ${kind} is unknown: add it to \`kinds\``);
-  return found;
+  return { ...found, version };
+}
+
+function versionsOf(of: Resource | CustomKind<KubeObject>): readonly string[] {
+  return 'definition' in of ? of.definition.spec.versions.map(({ name }) => name) : [of.version];
 }
 
 function textOf({ seed, faults, reasons, history }: FailedHistory): string {

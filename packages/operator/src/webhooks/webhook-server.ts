@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { errorMessage, raceAbort } from '@gantry/base';
+import { errorMessage } from '@gantry/base';
 import type { Log } from '@gantry/controller-runtime';
 import { type KubeObject, StatusError } from '@gantry/objects';
 import type { GroupMember } from '@gantry/service';
 import { traced, type Tracer } from '../tracer.ts';
-import type { AdmissionWebhook, ReviewedRequest } from './admission.ts';
+import type { AdmissionWebhook } from './admission.ts';
 import type { CertificatePair } from './certificates.ts';
 import type { ConvertibleKind } from './conversion.ts';
-import { admissionPath, conversionPath } from './webhook-options.ts';
+import { answerReview, type WebhookEndpoint, webhookEndpoints } from './reviews.ts';
 
 export interface WebhookServerOptions {
   readonly host: string;
@@ -37,18 +37,9 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** API servers wait for 30 s at most. */
 const REQUEST_MS = 30_000;
 
-type Handle = (request: Record<string, unknown>, signal: AbortSignal) => Promise<object>;
-
-interface Endpoint {
-  readonly name: string;
-  readonly kind: string;
-  readonly apiVersion: string;
-  readonly handle: Handle;
-}
-
 /** Serves the webhooks of an operator over HTTPS. */
 export function webhookServer(options: WebhookServerOptions): WebhookServer {
-  const endpoints = endpointsOf(options);
+  const endpoints = webhookEndpoints(options);
   const server = createServer({ minVersion: 'TLSv1.2', requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS });
   const first = Promise.withResolvers<void>();
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -99,40 +90,9 @@ async function listen(
   }
 }
 
-function endpointsOf({ admission, conversions }: WebhookServerOptions): ReadonlyMap<string, Endpoint> {
-  const review = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1' };
-  const conversion = { kind: 'ConversionReview', apiVersion: 'apiextensions.k8s.io/v1' };
-  return new Map([
-    ...admission.map((webhook): [string, Endpoint] => {
-      const handle: Handle = (request, signal) => webhook.review(request as unknown as ReviewedRequest, signal);
-      return [admissionPath(webhook), { ...review, name: webhook.name, handle }];
-    }),
-    ...conversions.map((kind): [string, Endpoint] => {
-      const name = `${kind.resource}.${kind.group}`;
-      return [conversionPath(kind), { ...conversion, name, handle: async (request) => convertAll(kind, request) }];
-    }),
-  ]);
-}
-
-function convertAll(
-  kind: ConvertibleKind<KubeObject>,
-  { objects, desiredAPIVersion }: Record<string, unknown>,
-): object {
-  if (!Array.isArray(objects) || typeof desiredAPIVersion !== 'string') {
-    throw StatusError.badRequest('request.objects and request.desiredAPIVersion: are required');
-  }
-  try {
-    const convertedObjects = (objects as readonly KubeObject[]).map((one) => kind.convert(one, desiredAPIVersion));
-    return { convertedObjects, result: { status: 'Success' } };
-  } catch (error) {
-    // It is shown to the user who reads or writes the object.
-    return { convertedObjects: [], result: { status: 'Failure', message: errorMessage(error) } };
-  }
-}
-
 async function respond(
   options: WebhookServerOptions,
-  endpoints: ReadonlyMap<string, Endpoint>,
+  endpoints: ReadonlyMap<string, WebhookEndpoint>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -160,7 +120,7 @@ async function respond(
   try {
     const { tracer } = options;
     const body = await traced(tracer, `webhook ${endpoint.name}`, { webhook: endpoint.name }, () =>
-      review(endpoint, request, gone.signal),
+      read(request).then((text) => answerReview(endpoint, parseReview(text), gone.signal)),
     );
     send(200, JSON.stringify(body));
   } catch (error) {
@@ -171,24 +131,7 @@ async function respond(
   }
 }
 
-async function review(endpoint: Endpoint, message: IncomingMessage, signal: AbortSignal): Promise<object> {
-  const { kind, apiVersion, handle } = endpoint;
-  const body = parseReview(await read(message));
-  const { request } = body;
-  if (body.kind !== kind || body.apiVersion !== apiVersion || typeof request !== 'object' || request === null) {
-    throw StatusError.badRequest(`the body must be a ${kind} of ${apiVersion} with a request`);
-  }
-  const { uid } = request as { readonly uid?: unknown };
-  if (typeof uid !== 'string') throw StatusError.badRequest('request.uid: is required');
-  const response = await raceAbort(handle(request as Record<string, unknown>, signal), signal);
-  return { kind, apiVersion, response: { uid, ...response } };
-}
-
-function parseReview(text: string): {
-  readonly kind?: unknown;
-  readonly apiVersion?: unknown;
-  readonly request?: unknown;
-} {
+function parseReview(text: string): object {
   let body: unknown;
   try {
     body = JSON.parse(text);

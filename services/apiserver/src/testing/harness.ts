@@ -17,7 +17,7 @@ import {
 } from '../registry/contract/registry.ts';
 import type { User } from '../auth/user.ts';
 import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/testing/memory-store.ts';
-import { cachedServices, createWebhookCaller } from '../webhooks/index.ts';
+import { cachedServices, createWebhookCaller, type WebhookCaller } from '../webhooks/index.ts';
 import { createRegistry } from '../registry/create-registry.ts';
 import { createCacheLookup } from '../auth/authz/cache-lookup.ts';
 import type { RegistryDependencies } from '../registry/contract/dependencies.ts';
@@ -75,6 +75,8 @@ export interface HarnessOptions {
   /** All resources, of the cache too; those of @gantry/kinds when absent. */
   readonly definitions?: readonly ResourceDefinition[];
   readonly podSecurityExemptions?: PodSecurityExemptions;
+  /** Calls webhooks over HTTPS when absent. */
+  readonly webhookCaller?: WebhookCaller;
 }
 
 /** Creates a harness with the namespaces `default` and `n`. Several may share one etcd. */
@@ -166,7 +168,7 @@ function dependenciesOf(
     storeHealth: () => Promise.resolve([]),
     usage: { read: () => Promise.resolve(new Map()) },
     tokenIssuer: namingIssuer(clock),
-    webhookCaller: createWebhookCaller({ objects: cachedServices(cache), clock, random }),
+    webhookCaller: options.webhookCaller ?? createWebhookCaller({ objects: cachedServices(cache), clock, random }),
     settings: {
       serviceCidr: '10.96.0.0/16',
       defaultTolerationSeconds: 5,

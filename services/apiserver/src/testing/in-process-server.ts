@@ -22,6 +22,8 @@ import {
 } from '@gantry/objects';
 import type { User } from '../auth/user.ts';
 import { resourcePrefix } from '../cache/index.ts';
+import { convertByWebhook } from '../custom-resources/convert-by-webhook.ts';
+import type { WebhookCaller } from '../webhooks/index.ts';
 import type { ObjectResponse } from '../cache/object-response.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import type { DeleteBody, RequestContext, Target, WriteOptions } from '../registry/index.ts';
@@ -66,14 +68,21 @@ export interface InProcessServer {
 
 /**
  * Starts a server. `seed` determines the suffixes of generated names. `kinds` are served from the beginning, without their definitions as
- * objects.
+ * objects. `webhookCaller` calls webhooks, also for conversions of `kinds`.
  */
 export async function startInProcessServer(
   seed = 1,
   kinds: readonly CustomResourceDefinition[] = [],
+  webhookCaller?: WebhookCaller,
 ): Promise<InProcessServer> {
-  const definitions = [...resources, ...kinds.flatMap((crd) => customDefinitions(crd, {}))];
-  const harness = await createHarness({ seed, definitions });
+  let reviews = 0;
+  const newReview = () => `review-${++reviews}`;
+  const hooksOf = (crd: CustomResourceDefinition) =>
+    webhookCaller === undefined || crd.spec.conversion?.strategy !== 'Webhook'
+      ? {}
+      : { convert: convertByWebhook(crd, { caller: webhookCaller, newUid: newReview }) };
+  const definitions = [...resources, ...kinds.flatMap((crd) => customDefinitions(crd, hooksOf(crd)))];
+  const harness = await createHarness({ seed, definitions, ...(webhookCaller === undefined ? {} : { webhookCaller }) });
   const { clock, store } = harness;
   const newUid = () => 'the incarnation';
   const incarnation = await harness.settle(ensureIncarnation(store.etcd, newUid, new AbortController().signal));
@@ -96,7 +105,9 @@ async function* changesOf(
   revision: number,
   signal: AbortSignal,
 ): AsyncIterable<readonly StoredChange[]> {
-  const roots = new Map<string, GroupResource>(deps.resourceRegistry.definitions.map((of) => [resourcePrefix(of), of]));
+  // Of the two groups that share Events, the first.
+  const definitions = deps.resourceRegistry.definitions.toReversed();
+  const roots = new Map<string, GroupResource>(definitions.map((of) => [resourcePrefix(of), of]));
   for await (const item of store.watch(revision, signal)) {
     if (item.kind !== 'events') continue;
     yield item.events.map((event) => {

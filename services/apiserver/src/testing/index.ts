@@ -8,3 +8,4 @@ export {
 } from './in-process-server.ts';
 export { startApiServer, type TestApiServer, type TestApiServerOptions } from './start-api-server.ts';
 export { createTestPki, type TestPki } from './test-pki.ts';
+export { type WebhookCaller, WebhookCallError } from '../webhooks/index.ts';

@@ -21,12 +21,7 @@ import { type Change, isOf, type World } from './world.ts';
 /**
  * Resources that are not compared: they keep changing, or no user asked for them. These are heartbeats, leader leases, Events and Nodes.
  */
-const UNCOMPARED: ReadonlySet<string> = new Set([
-  '/events',
-  'events.k8s.io/events',
-  'coordination.k8s.io/leases',
-  '/nodes',
-]);
+const UNCOMPARED: ReadonlySet<string> = new Set(['/events', 'coordination.k8s.io/leases', '/nodes']);
 
 /** Fields that are not compared, because they depend on when, by whom and how often something was done. */
 const MASKED: ReadonlySet<string> = new Set([
