@@ -43,17 +43,17 @@ const NUMBERS: ListArithmetic<Amounts> = { none: NO_AMOUNTS, sum: addAmounts, la
 
 /**
  * A pod's requests as Kubernetes' PodRequests computes them: for each resource the pod-level request, else the containers' requests; plus
- * overhead.
+ * overhead. A container that does not request a resource counts with the amount in `missing`.
  */
-export function podRequests(pod: Pod): Amounts {
+export function podRequests(pod: Pod, missing: Amounts = NO_AMOUNTS): Amounts {
   const { overhead } = pod.spec ?? {};
-  const total = amountsOf(pod, 'requests');
+  const total = amountsOf(pod, 'requests', missing);
   return overhead === undefined ? total : addAmounts(total, parseAmounts(overhead));
 }
 
 /** A pod's limits as Kubernetes' PodLimits computes them. Overhead is added to limits that exist. */
 export function podLimits(pod: Pod): Amounts {
-  const total = amountsOf(pod, 'limits');
+  const total = amountsOf(pod, 'limits', NO_AMOUNTS);
   const overhead = Object.entries(parseAmounts(pod.spec?.overhead)).filter(([name]) => (total[name] ?? 0) > 0);
   return addAmounts(total, Object.fromEntries(overhead));
 }
@@ -64,10 +64,10 @@ export function resourcesOfPod({ spec }: Pod): ReadonlySet<string> {
   return new Set([...Object.keys(requests), ...Object.keys(limits)].filter(isPodLevelResource));
 }
 
-function amountsOf(pod: Pod, of: 'requests' | 'limits'): Amounts {
+function amountsOf(pod: Pod, of: 'requests' | 'limits', missing: Amounts): Amounts {
   const own = Object.entries(pod.spec?.resources?.[of] ?? {}).filter(([name]) => isPodLevelResource(name));
   const ofContainer = ({ resources }: Container): Amounts =>
-    resources?.[of] === undefined ? NO_AMOUNTS : parseAmounts(resources[of]);
+    resources?.[of] === undefined ? missing : { ...missing, ...parseAmounts(resources[of]) };
   return { ...combineContainers(pod.spec, ofContainer, NUMBERS), ...parseAmounts(Object.fromEntries(own)) };
 }
 

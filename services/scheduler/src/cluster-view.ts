@@ -12,6 +12,8 @@ import {
   POD_DISRUPTION_BUDGETS,
   type PodDisruptionBudget,
   PODS,
+  type Service,
+  SERVICES,
   STORAGE_CLASSES,
   type StorageClass,
 } from '@gantry/objects';
@@ -32,6 +34,7 @@ export const SCHEDULED_RESOURCES = [
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   STORAGE_CLASSES,
+  SERVICES,
 ];
 const SCHEDULER_NAME = 'default-scheduler';
 const FILTER_OF = new Map(FILTERS.map((filter) => [filter.name, filter]));
@@ -64,6 +67,9 @@ export class ClusterView {
           break;
         case POD_DISRUPTION_BUDGETS.resource:
           this.#takeBudget(object, old);
+          break;
+        case SERVICES.resource:
+          this.#takeService(object, old);
           break;
         case NAMESPACES.resource:
           this.#takeNamespace(object, old);
@@ -145,6 +151,12 @@ export class ClusterView {
   #takeBudget(budget: PodDisruptionBudget | undefined, old: PodDisruptionBudget | undefined): void {
     const { namespace = '', name = '' } = (budget ?? old)?.metadata ?? {};
     this.keeper.setBudget(`${namespace}/${name}`, budget);
+  }
+
+  #takeService(service: Service | undefined, old: Service | undefined): void {
+    // Services only rank nodes, so they help no refused pod.
+    const { namespace = '', name = '' } = (service ?? old)?.metadata ?? {};
+    this.keeper.setService(`${namespace}/${name}`, service);
   }
 
   #takeNamespace(namespace: KubeObject | undefined, old: KubeObject | undefined): void {

@@ -1,4 +1,4 @@
-import type { Node, Pod } from '@gantry/objects';
+import { HOSTNAME_LABEL, type Node, type Pod } from '@gantry/objects';
 import { must } from '@gantry/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -163,6 +163,7 @@ describe('a pod is assigned', () => {
       const [decision] = decide(nodes, [pod], placed, seed);
       return decision?.kind === 'assign' ? decision.nodeName : undefined;
     });
+  const hostname = (name: string) => ({ [HOSTNAME_LABEL]: name });
 
   it('to a node whose taint it tolerates', () => {
     const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' }];
@@ -187,13 +188,13 @@ describe('a pod is assigned', () => {
   });
 
   it('away from others of its owner', () => {
-    const nodes = [exampleNode('a'), exampleNode('b', { cpu: '1' })];
+    const nodes = [exampleNode('a', { labels: hostname('a') }), exampleNode('b', { cpu: '1', labels: hostname('b') })];
     const placed = [examplePod('x', { owner: 'rs', node: 'a' })];
     expect(new Set(assigned(nodes, examplePod('p', { owner: 'rs' }), placed))).toEqual(new Set(['b']));
   });
 
   it('to a node where other pods of its owner terminate', () => {
-    const nodes = [exampleNode('a'), exampleNode('b')];
+    const nodes = ['a', 'b'].map((name) => exampleNode(name, { labels: hostname(name) }));
     const ending = ['x', 'y'].map((name) => {
       const one = examplePod(name, { owner: 'rs', node: 'b' });
       return { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };

@@ -6,6 +6,7 @@ import type { PodInfo } from './framework/pod-info.ts';
 import { type ClusterSnapshot, CountedNodes, indexOfNode, type NodeInfo, OwnedNodes } from './framework/snapshot.ts';
 import { SpreadCounts } from './framework/spread-counts.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
+import { withImages } from './plugins/score/image-locality.ts';
 import { BudgetLedger } from './preemption/budget-ledger.ts';
 import { Nominations } from './preemption/nominations.ts';
 import { planPreemption, type PreemptionPlan } from './preemption/plan.ts';
@@ -123,7 +124,7 @@ class Planner {
     this.#snapshot = snapshot;
     this.#counted = new CountedNodes(this.#nodes);
     this.#affinity = new AffinityCounts(this.#counted, snapshot);
-    this.#spread = new SpreadCounts(this.#counted);
+    this.#spread = new SpreadCounts(this.#counted, snapshot.services);
     this.#decided = new Set(pods.map(({ key }) => key));
   }
 
@@ -131,7 +132,7 @@ class Planner {
     const compared = this.#affinity.compared + this.#spread.compared;
     if (this.#tried >= MAX_TRIED_VICTIMS || compared >= MAX_COMPARED) return { kind: 'postpone', pod };
     const { filters, scores } = this.#plugins;
-    const known = this.#spread.withSpreading(this.#affinity.withNeighbours(pod));
+    const known = withImages(this.#spread.withSpreading(this.#affinity.withNeighbours(pod)), this.#snapshot);
     const start = Math.floor(this.#random() * this.#nodes.length);
     const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
     const search =

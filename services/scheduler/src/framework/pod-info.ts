@@ -27,8 +27,18 @@ export interface PodInfo {
   readonly volumes?: ClaimedVolumes | undefined;
   /** What other pods mean for this pod while it is decided on. Absent when no term concerns it. */
   readonly neighbours?: Neighbours | undefined;
-  /** The counts for the pod's constraints while it is decided on. Absent when it has no constraints. */
+  /** The counts for the pod's constraints, or the default ones, while it is decided on. Absent when it has none. */
   readonly spreading?: Spreading | undefined;
+  /** The images of the pod's containers that nodes have, while it is decided on. Absent when there are none. */
+  readonly images?: readonly WantedImage[] | undefined;
+}
+
+/** An image of a container. */
+export interface WantedImage {
+  /** As nodes report it, with a tag or digest. */
+  readonly name: string;
+  /** The share of all nodes that have it, from 0 to 1. */
+  readonly share: number;
 }
 
 /** Requests of cpu (in thousandths) and memory (in bytes), with an assumed amount for pods without a request, so that they are spread too. */
@@ -37,7 +47,8 @@ export interface RankedAmounts {
   readonly memory: number;
 }
 
-const ASSUMED_REQUESTS: RankedAmounts = { cpu: 100, memory: 200 * 1024 * 1024 };
+/** Kubernetes' defaults for each container that does not request the resource. A request of zero is a request. */
+const ASSUMED_REQUESTS = { cpu: 100, memory: 200 * 1024 * 1024 };
 
 /** The pods that are on a node. */
 export interface NodePods {
@@ -94,7 +105,10 @@ export interface DomainCount {
 export interface Spreading {
   /** `own` is 1 when the constraint selects the pod itself. */
   readonly required: readonly { readonly count: DomainCount; readonly own: 0 | 1 }[];
-  readonly preferred: readonly DomainCount[];
+  /** Nodes as domains of their own are not counted here. */
+  readonly preferred: readonly Pick<DomainCount, 'constraint' | 'byValue'>[];
+  /** Whether the pod has no constraints of its own. */
+  readonly isDefault: boolean;
   /** How many more pods count on a hypothetical node than were counted there, for each required constraint that spreads over the node. */
   readonly moreOn: (node: NodePods) => ReadonlyMap<DomainCount, number>;
 }
@@ -106,24 +120,29 @@ export interface PodDifference {
 
 export function createPodInfo(pod: Pod): PodInfo {
   const { namespace = '', name = '', uid = '', ownerReferences = [] } = pod.metadata;
-  const requests = podRequests(withHeldResources(pod));
+  const held = withHeldResources(pod);
+  const requests = podRequests(held);
   return {
     key: `${namespace}/${name}`,
     uid,
     pod,
     requests,
     wanted: Object.entries(requests).filter(([, amount]) => amount > 0),
-    // A request of zero is none, as in Kubernetes.
-    ranked: {
-      cpu: requests['cpu'] || ASSUMED_REQUESTS.cpu,
-      memory: requests['memory'] || ASSUMED_REQUESTS.memory,
-    },
+    ranked: rankedAmounts(held, requests),
     hostPorts: hostPortsOf(pod),
     ownerUid: ownerReferences.find((owner) => owner.controller === true)?.uid ?? '',
     priority: pod.spec?.priority ?? 0,
     affinity: podAffinityOf(pod),
     spread: (pod.spec?.nodeName ?? '') === '' ? podSpreadOf(pod) : undefined,
   };
+}
+
+/** Where pod-level requests exist, a default counts only for what neither the pod nor any container requests, as in Kubernetes. */
+function rankedAmounts(pod: Pod, requests: Amounts): RankedAmounts {
+  const assumed = Object.entries(ASSUMED_REQUESTS).filter(([name]) => requests[name] === undefined);
+  const missing = pod.spec?.resources?.requests === undefined ? ASSUMED_REQUESTS : Object.fromEntries(assumed);
+  const { cpu = 0, memory = 0 } = podRequests(pod, missing);
+  return { cpu, memory };
 }
 
 /** The name of the node that a pod is nominated to, or ''. */

@@ -1,12 +1,14 @@
 import {
   addAmounts,
   type Amounts,
+  equalJson,
   hasEnded,
   NO_AMOUNTS,
   type Node,
   parseAmounts,
   type Pod,
   type PodDisruptionBudget,
+  type Service,
   subtractAmounts,
 } from '@gantry/objects';
 import type { Labels, NamespaceLabels } from './pod-affinity.ts';
@@ -18,6 +20,7 @@ import {
   type PodInfo,
   type RankedAmounts,
 } from './pod-info.ts';
+import { selectorsOfServices, type ServiceSelectors } from './topology-spread.ts';
 
 /** A node with its pods. Immutable, but see `OwnedNodes`. */
 export interface NodeInfo extends NodePods {
@@ -26,6 +29,8 @@ export interface NodeInfo extends NodePods {
   readonly requested: Amounts;
   /** The sum of the pods' `ranked`. */
   readonly ranked: RankedAmounts;
+  /** The sizes in bytes of the images that the node reports, by name. */
+  readonly images: ReadonlyMap<string, number>;
 }
 
 const NO_PODS: ReadonlyMap<string, PodInfo> = new Map();
@@ -37,6 +42,9 @@ export interface ClusterSnapshot {
   readonly nominated: ReadonlyMap<string, readonly PodInfo[]>;
   readonly budgets: readonly PodDisruptionBudget[];
   readonly namespaces: NamespaceLabels;
+  readonly services: ServiceSelectors;
+  /** How many nodes have an image, by its name. */
+  readonly imageHolders: ReadonlyMap<string, number>;
 }
 
 /** Returns `node` with one more pod. */
@@ -130,8 +138,12 @@ export class SnapshotKeeper {
   readonly #nominated = new Map<string, PodInfo>();
   readonly #budgets = new Map<string, PodDisruptionBudget>();
   readonly #namespaces = new Map<string, Labels>();
-  /** The copy of the namespaces' labels that snapshots share. */
+  readonly #imageHolders = new Map<string, number>();
+  readonly #services = new Map<string, Service>();
+  /** What snapshots share until it changes. */
   #sharedNamespaces: NamespaceLabels | undefined;
+  #sharedHolders: ReadonlyMap<string, number> | undefined;
+  #sharedServices: ServiceSelectors | undefined;
   #snapshot: ClusterSnapshot | undefined;
   /** The nodes by name, as snapshots have them. Undefined after a node was added or removed. */
   #sorted: NodeInfo[] | undefined;
@@ -147,6 +159,8 @@ export class SnapshotKeeper {
       nominated: this.#nominations(),
       budgets: [...this.#budgets.values()],
       namespaces: (this.#sharedNamespaces ??= new Map(this.#namespaces)),
+      services: (this.#sharedServices ??= selectorsOfServices(this.#services.values())),
+      imageHolders: (this.#sharedHolders ??= new Map(this.#imageHolders)),
     };
     return this.#snapshot;
   }
@@ -160,19 +174,23 @@ export class SnapshotKeeper {
     const name = node.metadata.name ?? '';
     const known = this.#nodes.get(name);
     const allocatable = parseAmounts(node.status?.allocatable);
+    const images = this.#replaceImages(known, node);
     if (known !== undefined) {
-      this.#put({ ...known, node, allocatable });
+      this.#put({ ...known, node, allocatable, images });
       return;
     }
     const empty = { requested: NO_AMOUNTS, ranked: { cpu: 0, memory: 0 }, pods: NO_PODS, withTerms: NO_PODS };
-    let info: NodeInfo = { name, node, allocatable, ...empty };
+    let info: NodeInfo = { name, node, allocatable, images, ...empty };
     for (const placed of this.#placed.values()) if (placed.nodeName === name) info = this.#owned.add(info, placed.info);
     this.#sorted = undefined;
     this.#put(info);
   }
 
   removeNode(name: string): void {
-    if (!this.#nodes.delete(name)) return;
+    const gone = this.#nodes.get(name);
+    if (gone === undefined) return;
+    this.#countImages(gone.images, -1);
+    this.#nodes.delete(name);
     this.#sorted = undefined;
     this.#snapshot = undefined;
   }
@@ -193,6 +211,14 @@ export class SnapshotKeeper {
   setBudget(key: string, budget: PodDisruptionBudget | undefined): void {
     if (budget === undefined) this.#budgets.delete(key);
     else this.#budgets.set(key, budget);
+    this.#snapshot = undefined;
+  }
+
+  /** Takes the selector of a Service. `undefined` means that it is gone. */
+  setService(key: string, service: Service | undefined): void {
+    if (service === undefined) this.#services.delete(key);
+    else this.#services.set(key, service);
+    this.#sharedServices = undefined;
     this.#snapshot = undefined;
   }
 
@@ -278,6 +304,27 @@ export class SnapshotKeeper {
       else others.push(info);
     }
     return byNode;
+  }
+
+  /** Returns the images of a node, which count from now on instead of those of its earlier version. */
+  #replaceImages(known: NodeInfo | undefined, node: Node): ReadonlyMap<string, number> {
+    const { images = [] } = node.status ?? {};
+    if (known !== undefined && equalJson(known.node.status?.images ?? [], images)) return known.images;
+    const sizes = new Map(
+      images.flatMap(({ names = [], sizeBytes = 0 }) => names.map((name) => [name, sizeBytes] as const)),
+    );
+    if (known !== undefined) this.#countImages(known.images, -1);
+    this.#countImages(sizes, 1);
+    return sizes;
+  }
+
+  #countImages(images: ReadonlyMap<string, number>, by: 1 | -1): void {
+    for (const name of images.keys()) {
+      const count = (this.#imageHolders.get(name) ?? 0) + by;
+      if (count === 0) this.#imageHolders.delete(name);
+      else this.#imageHolders.set(name, count);
+    }
+    this.#sharedHolders = undefined;
   }
 
   #place(nodeName: string, info: PodInfo): void {

@@ -1,8 +1,15 @@
-import type { Pod } from '@gantry/objects';
+import { HOSTNAME_LABEL, type Pod } from '@gantry/objects';
 import { domainOf } from './affinity-counts.ts';
 import type { ByValue, DomainCount, PodDifference, PodInfo, Spreading } from './pod-info.ts';
 import type { CountedNodes, NodeInfo } from './snapshot.ts';
-import { countsFor, eligibility, type PodSpread, type SpreadConstraint } from './topology-spread.ts';
+import {
+  countsFor,
+  defaultSpreadOf,
+  eligibility,
+  type PodSpread,
+  type ServiceSelectors,
+  type SpreadConstraint,
+} from './topology-spread.ts';
 
 /** The domain with the fewest pods, and the fewest pods in any other domain (`Infinity` when there is no other). */
 interface Least {
@@ -55,13 +62,14 @@ type SumsOfNode = readonly { readonly sum: DomainSum; readonly value: string }[]
 /** The counts for the required or for the preferred constraints that a pod and others like it have. */
 class ConstraintCounts {
   readonly sums: readonly DomainSum[];
-  readonly #constraints: readonly SpreadConstraint[];
+  readonly #needed: readonly SpreadConstraint[];
   readonly #pod: Pod;
   /** The keys are the names of the nodes. */
   readonly #sumsOf = new Map<string, SumsOfNode>();
 
-  constructor(constraints: readonly SpreadConstraint[], pod: Pod) {
-    this.#constraints = constraints;
+  /** Nodes have to have the labels of all `needed` constraints. */
+  constructor(constraints: readonly SpreadConstraint[], pod: Pod, needed: readonly SpreadConstraint[] = constraints) {
+    this.#needed = needed;
     this.#pod = pod;
     this.sums = constraints.map((constraint) => new DomainSum(constraint));
   }
@@ -71,13 +79,13 @@ class ConstraintCounts {
    * made.
    */
   addNode(node: NodeInfo): number {
-    if (this.sums.length === 0 || !isInAllDomains(this.#constraints, node)) return 1;
+    if (this.sums.length === 0 || !isInAllDomains(this.#needed, node)) return 1;
     const isEligible = eligibility(this.#pod, node.node);
     const sums = this.sums.flatMap((sum) => {
       const value = domainOf(sum.constraint, node);
       return value === undefined || !isEligible(sum.constraint) ? [] : [{ sum, value }];
     });
-    this.#sumsOf.set(node.name, sums);
+    if (sums.length > 0) this.#sumsOf.set(node.name, sums);
     for (const { sum, value } of sums) {
       let amount = 0;
       for (const other of node.pods.values()) amount += this.#amountOf(sum, other);
@@ -98,7 +106,7 @@ class ConstraintCounts {
     return new Map((this.#sumsOf.get(node) ?? []).map(({ sum }) => [sum, total(sum, added) - total(sum, removed)]));
   }
 
-  #amountOf({ constraint }: DomainSum, { pod }: PodInfo): number {
+  #amountOf({ constraint }: DomainSum, pod: PodInfo): number {
     return countsFor(constraint, this.#pod.metadata.namespace ?? '', pod) ? 1 : 0;
   }
 }
@@ -114,11 +122,13 @@ export function isInAllDomains(constraints: readonly SpreadConstraint[], node: P
  */
 export class SpreadCounts {
   readonly #counted: CountedNodes;
+  readonly #services: ServiceSelectors;
   readonly #known = new Map<string, { readonly required: ConstraintCounts; readonly preferred: ConstraintCounts }>();
   #compared = 0;
 
-  constructor(counted: CountedNodes) {
+  constructor(counted: CountedNodes, services: ServiceSelectors = new Map()) {
     this.#counted = counted;
+    this.#services = services;
   }
 
   /** The number of comparisons so far between a pod and the constraints of a waiting pod. */
@@ -134,15 +144,19 @@ export class SpreadCounts {
     }
   }
 
-  /** Returns the pod with the counts for its constraints, or unchanged when it has none. */
+  /** Returns the pod with the counts for its constraints or the default ones, or unchanged when it has none. */
   withSpreading(info: PodInfo): PodInfo {
-    const { spread } = info;
+    const spread = info.spread ?? defaultSpreadOf(info, this.#services);
     if (spread === undefined || spread.excess !== undefined) return info;
     const { required, preferred } = this.#countsOf(spread, info.pod);
     const { labels } = info.pod.metadata;
     const spreading: Spreading = {
       required: required.sums.map((count) => ({ count, own: count.constraint.selector.matches(labels) ? 1 : 0 })),
-      preferred: preferred.sums,
+      preferred: spread.preferred.map((constraint) => ({
+        constraint,
+        byValue: preferred.sums.find((sum) => sum.constraint === constraint)?.byValue ?? NO_COUNTS,
+      })),
+      isDefault: spread.isDefault === true,
       moreOn: (node) => {
         const difference = this.#counted.differenceOn(node, 'pods');
         if (difference === undefined) return NOTHING_MORE;
@@ -153,10 +167,15 @@ export class SpreadCounts {
     return { ...info, spreading };
   }
 
-  #countsOf({ id, required, preferred }: PodSpread, pod: Pod) {
+  #countsOf({ id, required, preferred, isDefault }: PodSpread, pod: Pod) {
     const known = this.#known.get(id);
     if (known !== undefined) return known;
-    const made = { required: new ConstraintCounts(required, pod), preferred: new ConstraintCounts(preferred, pod) };
+    // For each candidate, the pods of the node itself are counted directly.
+    const beyondNodes = preferred.filter(({ topologyKey }) => topologyKey !== HOSTNAME_LABEL);
+    const made = {
+      required: new ConstraintCounts(required, pod),
+      preferred: new ConstraintCounts(beyondNodes, pod, isDefault === true ? [] : preferred),
+    };
     for (const node of this.#counted.nodes)
       this.#compared += made.required.addNode(node) + made.preferred.addNode(node);
     this.#known.set(id, made);
@@ -164,4 +183,5 @@ export class SpreadCounts {
   }
 }
 
+const NO_COUNTS: ByValue = new Map();
 const NOTHING_MORE: ReadonlyMap<DomainCount, number> = new Map();

@@ -9,12 +9,13 @@ import { taintToleration } from './filter/taint-toleration.ts';
 import { volumeBinding } from './filter/volume-binding.ts';
 import { volumeRestrictions } from './filter/volume-restrictions.ts';
 import type { FilterPlugin, ScorePlugin } from '../framework/plugin.ts';
+import { balancedAllocation } from './score/balanced-allocation.ts';
 import { evenSpread } from './score/even-spread.ts';
+import { imageLocality } from './score/image-locality.ts';
 import { leastAllocated } from './score/least-allocated.ts';
 import { preferNeighbours } from './score/prefer-neighbours.ts';
 import { preferNodes } from './score/prefer-nodes.ts';
 import { preferUntainted } from './score/prefer-untainted.ts';
-import { spreadByOwner } from './score/spread-by-owner.ts';
 
 /** The filters in the order in which they run. The first one that excludes a node gives the reason. */
 export const FILTERS: readonly FilterPlugin[] = [
@@ -32,9 +33,10 @@ export const FILTERS: readonly FilterPlugin[] = [
 
 export const SCORES: readonly ScorePlugin[] = [
   preferUntainted,
-  spreadByOwner,
   evenSpread,
   preferNeighbours,
   preferNodes,
   leastAllocated,
+  balancedAllocation,
+  imageLocality,
 ];

@@ -1,4 +1,4 @@
-import type { Node, Pod, PodDisruptionBudget, PodSpec, Taint } from '@gantry/objects';
+import type { Node, Pod, PodDisruptionBudget, PodSpec, Service, Taint } from '@gantry/objects';
 import { createPodInfo } from '../framework/pod-info.ts';
 import { SnapshotKeeper, type ClusterSnapshot } from '../framework/snapshot.ts';
 
@@ -80,12 +80,13 @@ export function exampleBudget(app: string, disruptionsAllowed: number): PodDisru
   };
 }
 
-/** A snapshot of a cluster with these nodes, pods, budgets and labels of namespaces. Pods without a node may be nominated to one. */
+/** A snapshot of a cluster with these nodes, pods, budgets, labels of namespaces and Services. Pods without a node may be nominated to one. */
 export function exampleSnapshot(
   nodes: readonly Node[],
   pods: readonly Pod[] = [],
   budgets: readonly PodDisruptionBudget[] = [],
   namespaces: Readonly<Record<string, Record<string, string>>> = {},
+  services: readonly Service[] = [],
 ): ClusterSnapshot {
   const keeper = new SnapshotKeeper();
   for (const node of nodes) keeper.setNode(node);
@@ -95,6 +96,7 @@ export function exampleSnapshot(
     if ((pod.spec?.nodeName ?? '') === '') keeper.setNomination(info.key, info);
   }
   for (const [name, labels] of Object.entries(namespaces)) keeper.setNamespace(name, labels);
+  for (const service of services) keeper.setService(service.metadata.name ?? '', service);
   for (const budget of budgets) keeper.setBudget(budget.metadata.name ?? '', budget);
   return keeper.snapshot();
 }

@@ -1,4 +1,4 @@
-import { HOSTNAME_LABEL, type TopologySpreadConstraint } from '@gantry/objects';
+import { HOSTNAME_LABEL, type TopologySpreadConstraint, ZONE_LABEL } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { CountedNodes } from '../../framework/snapshot.ts';
@@ -6,7 +6,6 @@ import { SpreadCounts } from '../../framework/spread-counts.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
 import { spreadBy } from '../../testing/spread-examples.ts';
 import { evenSpread } from './even-spread.ts';
-import { spreadByOwner } from './spread-by-owner.ts';
 
 const NODES = [
   exampleNode('a1', { labels: { zone: 'a', [HOSTNAME_LABEL]: 'a1' } }),
@@ -30,11 +29,38 @@ it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[]
   ['constraints that exclude nodes rank none', [spreadBy('zone')], ['a1'], [0, 0, 0, 0]],
 ])('ranks nodes by %s', (_, constraints, running, expected) => {
   const pods = running.map((node, i) => examplePod(`w${i}`, { node, labels: { app: 'web' }, owner: 'rs' }));
-  const { nodes } = exampleSnapshot(NODES, pods);
+  const { nodes, services } = exampleSnapshot(NODES, pods);
   const labels = { app: 'web' };
   const waiting = examplePod('p', { labels, owner: 'rs', spec: { topologySpreadConstraints: [...constraints] } });
-  const info = new SpreadCounts(new CountedNodes(nodes)).withSpreading(createPodInfo(waiting));
+  const info = new SpreadCounts(new CountedNodes(nodes), services).withSpreading(createPodInfo(waiting));
   expect(evenSpread.score(info, nodes)).toEqual(expected);
-  // The pod has constraints of its own, so the owner does not matter.
-  expect(spreadByOwner.score(info, nodes)).toEqual([100, 100, 100, 100]);
+});
+
+// Kubernetes' default constraints: the sum of count * log(nodes + 2) + 2 and count * log(zones + 2) + 4, for each label that a node has.
+it.each([
+  ['pods of the same owner', { owner: 'rs', labels: { app: 'other' } }, { app: 'web' }],
+  ['pods of the same Service', { labels: { app: 'web' } }, { app: 'web' }],
+])('spreads %s over nodes and zones', (_, running, labels) => {
+  const zoned = (name: string, zone: string) =>
+    exampleNode(name, { labels: { [HOSTNAME_LABEL]: name, [ZONE_LABEL]: zone } });
+  const all = [
+    zoned('a1', 'a'),
+    zoned('a2', 'a'),
+    zoned('b1', 'b'),
+    exampleNode('c', { labels: { [HOSTNAME_LABEL]: 'c' } }),
+  ];
+  const owner = 'owner' in running ? { owner: running.owner } : {};
+  const pods = ['a1', 'a1', 'a2'].map((node, i) => examplePod(`w${i}`, { node, ...running }));
+  const service = (namespace: string, selector: Record<string, string>) =>
+    ({ apiVersion: 'v1', kind: 'Service', metadata: { name: namespace, namespace }, spec: { selector } }) as const;
+  const { nodes, services } = exampleSnapshot(all, pods, [], {}, [
+    service('default', { app: 'web' }),
+    service('other', { app: 'web', no: 'pod' }),
+  ]);
+  const counts = new SpreadCounts(new CountedNodes(nodes), services);
+  const score = (name: string, more: object) =>
+    evenSpread.score(counts.withSpreading(createPodInfo(examplePod(name, { labels, ...more }))), nodes);
+  // The sums are 14, 13, 6 and 2: 1.792 is log(4 + 2) for the nodes, 1.609 log(3 + 2) for two zones and nodes without one.
+  expect(score('p', owner)).toEqual([14, 21, 71, 100]);
+  expect(score('r', { labels: { app: 'alone' } })).toEqual([0, 0, 0, 0]);
 });

@@ -1,7 +1,7 @@
 import { HOSTNAME_LABEL } from '@gantry/objects';
 import { domainOf } from '../../framework/affinity-counts.ts';
 import type { ScorePlugin } from '../../framework/plugin.ts';
-import type { DomainCount, PodInfo } from '../../framework/pod-info.ts';
+import type { PodInfo, Spreading } from '../../framework/pod-info.ts';
 import { isInAllDomains } from '../../framework/spread-counts.ts';
 import type { NodeInfo } from '../../framework/snapshot.ts';
 import { countsFor } from '../../framework/topology-spread.ts';
@@ -9,7 +9,8 @@ import { countsFor } from '../../framework/topology-spread.ts';
 /**
  * Ranks nodes by the pod's own constraints with ScheduleAnyway: nodes in domains with few matching pods score higher. A constraint with
  * many domains counts for more. The formula is that of Kubernetes' PodTopologySpread
- * (pkg/scheduler/framework/plugins/podtopologyspread/scoring.go). Pods without constraints are ranked by `spread-by-owner`.
+ * (pkg/scheduler/framework/plugins/podtopologyspread/scoring.go). Terminating pods do not count: otherwise their replacements would avoid
+ * their nodes and gather on others.
  */
 export const evenSpread: ScorePlugin = {
   name: 'PodTopologySpread',
@@ -18,14 +19,16 @@ export const evenSpread: ScorePlugin = {
     const preferred = pod.spreading?.preferred ?? [];
     if (preferred.length === 0) return nodes.map(() => 0);
     const constraints = preferred.map(({ constraint }) => constraint);
-    const isIn = nodes.map((node) => isInAllDomains(constraints, node));
+    const needed = pod.spreading?.isDefault === true ? [] : constraints;
+    const isIn = nodes.map((node) => isInAllDomains(needed, node));
     const among = nodes.filter((_, i) => isIn[i]);
     const weights = preferred.map(({ constraint }) => Math.log(2 + domainsAmong(constraint, among)));
     const sums = nodes.map((node, i) => {
       if (isIn[i] !== true) return undefined;
-      const points = preferred.map(
-        (count, j) => countOn(count, pod, node) * (weights[j] ?? 0) + count.constraint.maxSkew - 1,
-      );
+      const points = preferred.map((count, j) => {
+        if (domainOf(count.constraint, node) === undefined) return 0;
+        return countOn(count, pod, node) * (weights[j] ?? 0) + count.constraint.maxSkew - 1;
+      });
       return Math.round(points.reduce((total, one) => total + one, 0));
     });
     const present = sums.filter((sum) => sum !== undefined);
@@ -37,16 +40,18 @@ export const evenSpread: ScorePlugin = {
   },
 };
 
-type Constraint = DomainCount['constraint'];
+type PreferredCount = Spreading['preferred'][number];
+type Constraint = PreferredCount['constraint'];
 
 function domainsAmong(constraint: Constraint, nodes: readonly NodeInfo[]): number {
   if (constraint.topologyKey === HOSTNAME_LABEL) return nodes.length;
   return new Set(nodes.map((node) => domainOf(constraint, node))).size;
 }
 
-function countOn({ constraint, byValue }: DomainCount, { pod }: PodInfo, node: NodeInfo): number {
+function countOn({ constraint, byValue }: PreferredCount, { pod }: PodInfo, node: NodeInfo): number {
   if (constraint.topologyKey !== HOSTNAME_LABEL) return byValue.get(domainOf(constraint, node) ?? '') ?? 0;
   // Each node is a domain of its own here, so its pods are counted directly. That includes nodes that the constraint excludes.
-  return [...node.pods.values()].filter((other) => countsFor(constraint, pod.metadata.namespace ?? '', other.pod))
-    .length;
+  let count = 0;
+  for (const other of node.pods.values()) if (countsFor(constraint, pod.metadata.namespace ?? '', other)) count += 1;
+  return count;
 }

@@ -13,6 +13,6 @@ export const preferUntainted: ScorePlugin = {
         ).length,
     );
     const most = Math.max(...counts);
-    return counts.map((count) => (most === 0 ? 100 : ((most - count) * 100) / most));
+    return counts.map((count) => (most === 0 ? 100 : 100 - Math.floor((100 * count) / most)));
   },
 };
