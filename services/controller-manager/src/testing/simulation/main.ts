@@ -23,6 +23,7 @@ const { values } = parseArgs({
   args: isMainThread ? process.argv.slice(2) : [],
 });
 const SHOWN = 12;
+const PROGRESS_EVERY_MS = 60_000;
 
 if (isMainThread) process.exitCode = values.seed === undefined ? await runMany() : await runOne(Number(values.seed));
 else await serve(workerData as readonly number[]);
@@ -46,9 +47,16 @@ async function runMany(): Promise<number> {
   const [first, count, jobs] = [Number(values.first), Number(values.seeds), Number(values.jobs)];
   const seeds = Array.from({ length: count }, (_, index) => first + index);
   const failed: number[] = [];
-  let crashes = 0;
+  const since = performance.now();
+  let [crashes, done, printedMs] = [0, 0, since];
   const take = (report: Report): void => {
     crashes += report.crashes;
+    done++;
+    if (performance.now() - printedMs >= PROGRESS_EVERY_MS) {
+      printedMs = performance.now();
+      const leftMinutes = Math.ceil(((printedMs - since) * (count - done)) / done / 60_000);
+      print(`${done} of ${count}, ${failed.length} failed, about ${leftMinutes} min left`);
+    }
     if (report.violations.length === 0) return;
     failed.push(report.seed);
     print(`seed ${report.seed}:\n  ${report.violations.slice(0, SHOWN).join('\n  ')}`);
