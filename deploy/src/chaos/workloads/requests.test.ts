@@ -36,7 +36,7 @@ class Between extends FakeObjectClient {
   [Symbol.dispose](): void {}
 }
 
-/** Runs the workload for ten seconds at 16 requests a second. */
+/** Runs the workload for 40 seconds at four requests a second, which are of two clients. */
 async function run(answer: (write: ObjectWrite, send: Send) => Promise<KubeObject>) {
   const clock = new ManualClock();
   const path = mkdtempSync(join(tmpdir(), 'chaos-requests-'));
@@ -49,7 +49,7 @@ async function run(answer: (write: ObjectWrite, send: Send) => Promise<KubeObjec
     await using folder = new RunFolder(path, clock);
     const running = await REQUEST_WORKLOAD.start(
       {
-        ...{ connect: () => api, namespace: 'chaos', serviceImage: 'image', folder, tally, clock, rate: 16 },
+        ...{ connect: () => api, namespace: 'chaos', serviceImage: 'image', folder, tally, clock, rate: 4 },
         random: seededRandom(3),
         untilRight: async (look) => await untilRight(clock, look, { limitMs: 20_000 }),
         create: async () => await Promise.reject(new Error('nothing is created before')),
@@ -58,7 +58,7 @@ async function run(answer: (write: ObjectWrite, send: Send) => Promise<KubeObjec
       },
       stop.signal,
     );
-    await clock.advance(9_990);
+    await clock.advance(39_990);
     stop.abort();
     const finished = running.finish();
     await clock.advance(60_000);

@@ -3,8 +3,8 @@ import { type ConfigMap, CONFIG_MAPS, type KubeObject } from '@gantry/objects';
 import { type Outcome, RecordedClient, type Request } from './recorded-client.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
-/** Requests a second of one client, which sends one at a time. */
-const EACH = 8;
+/** Requests a second of one client, which sends one at a time: it keeps up as long as a request takes less than half a second. */
+const EACH = 2;
 /** Objects that a client has at most. */
 const OBJECTS = 4;
 /** As client-go repeats a request at most, with waits that double from the first to the last one. */
