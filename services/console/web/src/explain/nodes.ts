@@ -90,7 +90,7 @@ function resourceReasons(pod: Pod, node: Node, present: readonly Pod[]): readonl
 
 /** The sum of the pods' requests. */
 export function usedOf(pods: readonly Pod[]): Amounts {
-  return pods.map(podRequests).reduce(addAmounts, NO_AMOUNTS);
+  return pods.map((pod) => podRequests(pod)).reduce(addAmounts, NO_AMOUNTS);
 }
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
