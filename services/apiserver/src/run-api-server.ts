@@ -141,6 +141,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
           ...{ clock, random, log: logger },
           process: processId,
           historyMs: config.historyMinutes * 60_000,
+          quotaBytes,
           snapshots: snapshotSchedule(config, { client, clock, logger, metrics }),
           onAction: (action) => logger.info({ action: action.kind }, 'etcd maintenance'),
           onError: (reason) => logger.warn({ reason }, 'etcd maintenance failed, retrying'),

@@ -2,6 +2,7 @@ import type { KeyValue, MemberStatus } from '@gantry/etcd';
 import { describe, expect, it } from 'vitest';
 import {
   compactionMark,
+  isCrowded,
   type ObservedStore,
   planMaintenance,
   type RoundMark,
@@ -105,6 +106,13 @@ describe('maintenance', () => {
       { kind: 'disarm' },
     ]);
   });
+});
+
+it.each([
+  [500, false],
+  [513, true],
+])('a member with %i MiB of a quota of 1 GiB in use: crowded is %s', (inUseMib, crowded) => {
+  expect(isCrowded(member(1000, inUseMib), 1024 * MIB)).toBe(crowded);
 });
 
 describe('rounds', () => {

@@ -1,7 +1,7 @@
 import type { KeyValue, MemberStatus } from '@gantry/etcd';
 import { COMMIT_ROOT } from '../../storage/keys.ts';
 
-/** The state that a maintenance round observes. Rounds run every five minutes, and more often while etcd is full (`RoundSchedule`). */
+/** The state that a maintenance round observes. Rounds run every five minutes, and more often while etcd is full or crowded (`RoundSchedule`). */
 export interface ObservedStore {
   readonly revision: number;
   /** The revision up to which history may go; undefined while an owner has not seen one that is old enough. */
@@ -36,7 +36,18 @@ export interface GuardedKey {
 const WORTH_BYTES = 100 * 1024 * 1024;
 const WORTH_SHARE = 0.5;
 
-/** The newest revision of a round, and its time on the monotonic clock. */
+/**
+ * The share of the quota in use from which on history goes before its time. In a burst of writes it would fill the quota otherwise, and until
+ * then the memory of each member.
+ */
+const CROWDED_SHARE = 0.5;
+
+/** Whether a member has so much in use that history has to go before its time. */
+export function isCrowded({ dbSizeInUseBytes }: MemberStatus, quotaBytes: number): boolean {
+  return dbSizeInUseBytes > CROWDED_SHARE * quotaBytes;
+}
+
+/** The newest revision at a look at the members, and its time on the monotonic clock. */
 export interface RoundMark {
   readonly revision: number;
   readonly atMs: number;
@@ -44,7 +55,7 @@ export interface RoundMark {
 
 /**
  * The mark up to which history may go, so that what is younger than `keepMs` stays, and the marks to keep. `toleranceMs` is for rounds that
- * begin a little early: else the history of one more round would stay.
+ * begin a little early: else the history of one more look would stay.
  */
 export function compactionMark(
   marks: readonly RoundMark[],
@@ -72,15 +83,16 @@ export class RoundSchedule {
   }
 
   /**
-   * Whether a round is due: one interval after the last round, or earlier while etcd is full. If a round did not free space, the delay
-   * before the next one doubles, up to the interval: rounds do not help while live objects fill etcd, and members do not respond in them.
+   * Whether a round is due: one interval after the last round, or earlier while etcd is full or crowded. If a round did not free space, the
+   * delay before the next one doubles, up to the interval: rounds do not help while live objects fill etcd, and members do not respond in
+   * them.
    */
-  isDue(nowMs: number, isFull: boolean): boolean {
-    const isEarly = isFull && nowMs >= this.#earlyDueMs;
+  isDue(nowMs: number, isPressed: boolean): boolean {
+    const isEarly = isPressed && nowMs >= this.#earlyDueMs;
     if (nowMs < this.#dueMs && !isEarly) return false;
     this.#dueMs = nowMs + this.#intervalMs;
-    this.#earlyDueMs = isFull ? nowMs + this.#restMs : nowMs;
-    this.#restMs = isFull ? Math.min(2 * this.#restMs, this.#intervalMs) : this.#fullCheckMs;
+    this.#earlyDueMs = isPressed ? nowMs + this.#restMs : nowMs;
+    this.#restMs = isPressed ? Math.min(2 * this.#restMs, this.#intervalMs) : this.#fullCheckMs;
     return true;
   }
 }

@@ -14,6 +14,7 @@ const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const QUOTA_BYTES = 16 * 1024 * 1024;
 const WITH_QUOTA = ['--quota-backend-bytes', String(QUOTA_BYTES)];
 const base = { clock: systemClock, random: systemRandom, log: silentLogger };
+const maintained = { ...base, process: 'mine', quotaBytes: QUOTA_BYTES };
 
 /** Writes values of `bytes` bytes until there is no space left. A member needs some time to remove the history of many small values. */
 async function fill(etcd: Etcd, bytes = 500): Promise<void> {
@@ -42,7 +43,7 @@ it('cares for a real etcd: history, lanes of the dead, and nothing that is in us
   await putKey(etcd.kv, '/gantry/incarnation', 'one');
   await putKey(etcd.kv, '/gantry/commit/dead/0', 'x');
   const stop = new AbortController();
-  const options = { ...base, etcd, process: 'mine' };
+  const options = { ...maintained, etcd };
   const running = runStorageMaintenance({ ...options, intervalMs: 600_000 }, stop.signal);
   const first = await committed(store.write(create(pod('a')), signal()));
   const second = await committed(store.write(update(pod('a'), first), signal()));
@@ -83,7 +84,7 @@ it('makes an etcd writable again that ran out of space', async () => {
     { member: 'etcd-0', reason: 'EtcdNoSpace' },
   ]);
   await committed(store.write(remove(pod('precious'), precious), signal()));
-  await runMaintenanceRound({ ...base, etcd, process: 'mine' }, undefined, signal());
+  await runMaintenanceRound({ ...maintained, etcd }, undefined, signal());
   expect(await warnings()).toEqual([]);
   await expectSmall(etcd, [0]);
   await committed(store.write(create(pod('more')), signal()));
@@ -111,7 +112,7 @@ it('forgets history, cleans up and makes a full etcd writable again while a memb
   // The killed member may have been the leader. Wait for a new leader, since the election is not tested here.
   await etcd.kv.range({ key: pod('a') }, { signal: signal(), timeoutMs: 30_000 });
   const reported: string[] = [];
-  const options = { ...base, etcd, process: 'mine', onError: (reason: string) => reported.push(reason) };
+  const options = { ...maintained, etcd, onError: (reason: string) => reported.push(reason) };
   await runMaintenanceRound(options, undefined, signal());
   expect(reported).toEqual([expect.stringMatching(/^status of member 0: unavailable/)]);
   const lanes = await etcd.kv.range({ key: '/gantry/commit/', rangeEnd: '/gantry/commit0' }, { signal: signal() });
@@ -134,13 +135,13 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
     process: 'mine',
     lanes: 2,
   });
-  expect(await runRescue({ ...base, etcd, process: 'mine' }, await memberStatuses({ etcd }, signal()), signal())).toBe(
+  expect(await runRescue({ ...maintained, etcd }, await memberStatuses({ etcd }, signal()), signal())).toBe(
     'not-needed',
   );
   await fill(etcd);
   await expect(etcd.leases.grant(5000, { signal: signal() })).rejects.toMatchObject({ code: 'no-space' });
   const stop = new AbortController();
-  const running = runStorageMaintenance({ ...base, etcd, process: 'mine', fullCheckMs: 200 }, stop.signal);
+  const running = runStorageMaintenance({ ...maintained, etcd, fullCheckMs: 200 }, stop.signal);
   const request = { key: '/gantry/elections/etcd-maintenance' };
   while ((await etcd.kv.range(request, { signal: signal() })).count === 0) await sleep(systemClock, 20, signal());
   await committed(store.write(create(pod('a')), signal()));
@@ -155,7 +156,7 @@ it('frees an etcd that fills up between the rounds of its owner', async () => {
   // A term needs the incarnation.
   await putKey(etcd.kv, '/gantry/incarnation', 'one');
   const stop = new AbortController();
-  const options = { ...base, etcd, process: 'mine', intervalMs: 600_000, fullCheckMs: 200 };
+  const options = { ...maintained, etcd, intervalMs: 600_000, fullCheckMs: 200 };
   const running = runStorageMaintenance(options, stop.signal);
   const owner = { key: electionKeyOf('etcd-maintenance') };
   await expect.poll(async () => (await etcd.kv.range(owner, { signal: signal() })).count).toBe(1);
@@ -167,6 +168,32 @@ it('frees an etcd that fills up between the rounds of its owner', async () => {
       () => false,
     );
   await expect.poll(write).toBe(true);
+  stop.abort();
+  await running;
+}, 180_000);
+
+it('gives up history before its time when writes fill half of the quota', async () => {
+  // A file grows by 16 MiB at once: with a quota of so much it would be full long before.
+  const quotaBytes = 64 * 1024 * 1024;
+  await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(quotaBytes)] });
+  await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
+  await putKey(etcd.kv, '/gantry/incarnation', 'one');
+  const inUse = async () => (await etcd.maintenance.status({ signal: signal(), member: 0 })).dbSizeInUseBytes;
+  // Before there is an owner, which would compact meanwhile.
+  const success: readonly Operation[] = [{ kind: 'put', key: '/written', value: Buffer.alloc(1_000_000) }];
+  while ((await inUse()) < 0.6 * quotaBytes)
+    await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+  const stop = new AbortController();
+  const running = runStorageMaintenance(
+    { ...maintained, etcd, quotaBytes, intervalMs: 600_000, fullCheckMs: 200 },
+    stop.signal,
+  );
+  // Pages that a compaction has freed count as free after the next write.
+  const written = async () => {
+    await putKey(etcd.kv, '/more', '');
+    return await inUse();
+  };
+  await expect.poll(written).toBeLessThan(0.2 * quotaBytes);
   stop.abort();
   await running;
 }, 180_000);

@@ -16,6 +16,7 @@ import { keepSnapshots, type SnapshotSchedule } from './scheduled-snapshots.ts';
 import {
   compactionMark,
   type GuardedKey,
+  isCrowded,
   isFull,
   type MaintenanceAction,
   planMaintenance,
@@ -33,8 +34,10 @@ export interface MaintenanceOptions {
   readonly process: string;
   /** Time between rounds; five minutes by default. */
   readonly intervalMs?: number;
-  /** For how long history is kept at least, unless etcd is full; as long as between two rounds by default. */
+  /** For how long history is kept at least, unless etcd is full or crowded; as long as between two rounds by default. */
   readonly historyMs?: number;
+  /** The quota of each member in bytes. */
+  readonly quotaBytes: number;
   /** Time between checks of the members; 30 seconds by default. Those that every apiserver makes have a jitter of one half. */
   readonly fullCheckMs?: number;
   /** Absent: no snapshots are taken. */
@@ -151,13 +154,15 @@ async function maintain(options: MaintenanceOptions, signal: AbortSignal): Promi
 }
 
 /**
- * Runs one round per interval; the first starts one interval after the election. A full etcd gets an earlier round: it may have become
- * full since the last round, or a member with a full file may have come back.
+ * Runs one round per interval; the first starts one interval after the election. A full or crowded etcd gets an earlier round: it may have
+ * become so since the last round, or a member with a full file may have come back.
  */
 async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
-  const { etcd, clock, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS, onError } = options;
+  const { etcd, clock, quotaBytes, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS, onError } = options;
   const stepMs = Math.min(intervalMs, fullCheckMs);
   const keep = { keepMs: options.historyMs ?? intervalMs, toleranceMs: stepMs };
+  // Watches that resume a moment later, and pages of lists, find what they need.
+  const keepWhileCrowded = { keepMs: stepMs, toleranceMs: stepMs };
   let marks: readonly RoundMark[] = [];
   const schedule = new RoundSchedule(intervalMs, fullCheckMs, clock.monotonicMs());
   await pause(clock, stepMs, signal);
@@ -166,12 +171,15 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
     intervalMs: stepMs,
     onError: (error) => onError?.(errorMessage(error)),
     round: async () => {
-      const isFull = isAnyFull(await memberStatuses({ etcd }, signal));
+      const members = (await memberStatuses({ etcd }, signal)).filter((member) => member !== undefined);
+      const isPressed = members.some((member) => isFull(member) || isCrowded(member, quotaBytes));
       const atMs = clock.monotonicMs();
-      if (!schedule.isDue(atMs, isFull)) return;
-      const { revision: horizon, kept } = compactionMark(marks, atMs, keep);
-      const revision = await runMaintenanceRound(options, horizon, signal);
-      marks = [...kept, { revision, atMs }];
+      if (schedule.isDue(atMs, isPressed)) {
+        const { revision, kept } = compactionMark(marks, atMs, isPressed ? keepWhileCrowded : keep);
+        await runMaintenanceRound(options, revision, signal);
+        marks = kept;
+      }
+      if (members.length > 0) marks = [...marks, { revision: Math.max(...members.map((one) => one.revision)), atMs }];
     },
   });
   await rounds.run(signal);
