@@ -6,7 +6,7 @@
 //     Requests are measured N times, the first time without compiled code
 //   npm run bench -- --dev [--pods 1000,10000] [--endpoints grpc] [--profile DIR] controllers
 //     all controllers in a process of their own, over gRPC and REST: time until a Deployment's pods exist, CPU a pod, memory
-//   npm run bench -- --dev [--etcd MEMBERS] [--objects 10000] [--profile DIR] operator
+//   npm run bench -- --dev [--etcd MEMBERS] [--objects 10000] [--profile DIR] [--beside PROGRAM] operator
 //     a controller of so many custom objects with one ConfigMap each, by the package for operators: time, requests, CPU, memory
 //   npm run bench -- dns
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
@@ -82,6 +82,7 @@ const { values, positionals } = parseArgs({
     nodes: { type: 'string', default: '1000' },
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
+    beside: { type: 'string' },
     trials: { type: 'string', default: '10' },
     minutes: { type: 'string', default: '10' },
     times: { type: 'string', default: '20' },
@@ -144,7 +145,7 @@ if (positionals.includes(NETWORK)) {
 if (positionals.includes(OPERATOR)) {
   if (!values.dev) throw new Error(`${OPERATOR} needs --dev: it starts an API server for each controller itself`);
   const [objects, etcdMembers] = [Number(values.objects), Number(values.etcd)];
-  const lines = await measureOperator({ objects, etcdMembers, profileDir: values.profile });
+  const lines = await measureOperator({ objects, etcdMembers, profileDir: values.profile, beside: values.beside });
   print(`\n## ${OPERATOR}\n\n${lines.join('\n')}`);
 }
 if (positionals.includes(HOLLOW)) {

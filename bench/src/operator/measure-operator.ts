@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { createServer } from 'node:net';
@@ -10,6 +10,7 @@ import { cpuMs, rssMib } from '../processes.ts';
 import { startDevServer } from '../speed/dev-server.ts';
 import { type Mirror, MIRRORS } from './mirrors.ts';
 
+/** It runs on the package as users install it, without the sources of the checkout. */
 const MAIN = 'bench/src/operator/main.ts';
 const NAMESPACE_COUNT = 10;
 /** Creations under way at once. */
@@ -23,13 +24,35 @@ export interface OperatorMeasureOptions {
   readonly objects: number;
   readonly etcdMembers: number;
   readonly profileDir: string | undefined;
+  /**
+   * A program that does the same with another library, for a comparison: it gets `KUBECONFIG`, and serves `rest_client_requests_total` at
+   * `/metrics` of port `PORT` of 127.0.0.1.
+   */
+  readonly beside: string | undefined;
 }
 
 /**
  * A controller of so many custom objects with one owned ConfigMap each: time, requests, CPU and memory from its start until all ConfigMaps and
- * statuses are there, and again for changes of up to 1,000 of them.
+ * statuses are there, and again for changes of up to 1,000 of them. The program beside it does the same with an API server of its own.
  */
-export async function measureOperator({ objects, etcdMembers, profileDir }: OperatorMeasureOptions): Promise<string[]> {
+export async function measureOperator(options: OperatorMeasureOptions): Promise<string[]> {
+  const { profileDir, beside } = options;
+  execFileSync('npm', ['run', '-s', 'bundle', '-w', '@gantry/operator'], { stdio: 'inherit' });
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const rows = await measureProgram('@gantry/operator', [process.execPath, ...profiling, MAIN], options);
+  if (beside !== undefined) rows.push(...(await measureProgram(beside, [beside], options)));
+  return [
+    '| | | settled after | requests | CPU | memory | CPU of the API server |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+    ...rows,
+  ];
+}
+
+async function measureProgram(
+  title: string,
+  [program = '', ...args]: readonly string[],
+  { objects, etcdMembers }: OperatorMeasureOptions,
+): Promise<string[]> {
   await using dev = await startDevServer({ profileDir: undefined, etcdMembers });
   const api = createHttpClient({ ...readKubeconfig(dev.kubeconfig), fieldManager: 'bench' });
   await api.create(CUSTOM_RESOURCE_DEFINITIONS, MIRRORS.definition, deadline());
@@ -44,17 +67,18 @@ export async function measureOperator({ objects, etcdMembers, profileDir }: Oper
   await each(keys, (key) => create(api, key));
   const port = await freePort();
   const env = { ...process.env, KUBECONFIG: dev.kubeconfig, PORT: String(port) };
-  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const [server = 0] = dev.server.pids.apiserver;
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--conditions=gantry-source', ...profiling, MAIN], {
-    env,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const serverBefore = cpuMs(server);
+  const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const pid = child.pid ?? 0;
+  const row = (what: string, ms: number, requests: number, cpu: number, rest: string) =>
+    `| ${title} | ${what} | ${seconds(ms)} | ${requests} | ${seconds(cpu)} | ${rest} |`;
   try {
     await until(api, objects, 'first');
     const first = { ms: performance.now() - startedAt, requests: await requestsOf(port), cpu: cpuMs(pid) };
     const memory = `${rssMib(pid).toFixed(0)} MiB`;
+    const serverCpu = seconds(cpuMs(server) - serverBefore);
     const changed = keys.slice(0, CHANGED);
     const changedAt = performance.now();
     await each(changed, (key) => api.patch(MIRRORS, key, { merge: { spec: { text: 'second' } } }, deadline()));
@@ -62,10 +86,8 @@ export async function measureOperator({ objects, etcdMembers, profileDir }: Oper
     const changedMs = performance.now() - changedAt;
     const requests = (await requestsOf(port)) - first.requests;
     return [
-      '| | settled after | requests | CPU | memory |',
-      '| --- | --- | --- | --- | --- |',
-      `| ${objects} objects | ${seconds(first.ms)} | ${first.requests} | ${seconds(first.cpu)} | ${memory} |`,
-      `| ${changed.length} changes | ${seconds(changedMs)} | ${requests} | ${seconds(cpuMs(pid) - first.cpu)} | |`,
+      row(`${objects} objects`, first.ms, first.requests, first.cpu, `${memory} | ${serverCpu}`),
+      row(`${changed.length} changes`, changedMs, requests, cpuMs(pid) - first.cpu, ' | '),
     ];
   } finally {
     child.kill('SIGTERM');

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { CONFIG_MAPS, EVENTS, LEASES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeAccountKubeconfig } from '../harness/account-kubeconfig.ts';
@@ -11,10 +12,12 @@ import { freePort } from '../harness/free-port.ts';
 import { runProgram, startProgram } from '../harness/process.ts';
 
 const cluster = new Cluster();
-const SOON_MS = 60_000;
+const SOON_MS = 120_000;
 let project: string;
 /** The package as `npm pack` makes it. */
 let packed: string;
+const GENERATED = 'backup-operator';
+const GROUP = 'generated.example.com';
 
 async function run(program: string, args: readonly string[], cwd: string): Promise<string> {
   const { code, stdout, stderr } = await runProgram(program, args, { cwd });
@@ -163,12 +166,25 @@ test('an operator in an empty project works, reports and stops in order', async 
   }
 });
 
-test('a generated project has right types, tests and simulates, and works with the rights that it derives', async () => {
-  const name = 'backup-operator';
+/** A project as `npm create gantry-controller` makes it, with its dependencies. */
+const generatedProject = async (): Promise<string> => {
   const create = join(cluster.root, 'packages/create-gantry-controller/bin/create-gantry-controller.js');
-  await run(process.execPath, [create, name, '--group', 'generated.example.com', '--operator', packed], project);
-  const folder = join(project, name);
+  const folder = join(project, GENERATED);
+  if (await stat(folder).catch(() => undefined)) return folder;
+  await run(process.execPath, [create, GENERATED, '--group', GROUP, '--operator', packed], project);
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder);
+  return folder;
+};
+const backup = (name: string, copies: number) => ({
+  apiVersion: `${GROUP}/v1alpha1`,
+  kind: 'Backup',
+  metadata: { name },
+  spec: { message: 'Hello', copies },
+});
+
+test('a generated project has right types, tests and simulates, and works with the rights that it derives', async () => {
+  const name = GENERATED;
+  const folder = await generatedProject();
   await run('npm', ['run', 'check'], folder);
   expect(await run('npm', ['test'], folder)).toMatch(/Tests .*2 passed/);
 
@@ -186,12 +202,7 @@ test('a generated project has right types, tests and simulates, and works with t
     const env = { KUBECONFIG: file, PORT: String(await freePort()) };
     await using program = startProgram(process.execPath, [join(folder, 'src/main.ts')], env);
     await using namespace = await cluster.namespace();
-    const object = {
-      apiVersion: 'generated.example.com/v1alpha1',
-      kind: 'Backup',
-      metadata: { name: 'hello', namespace: namespace.name },
-      spec: { message: 'Hello', copies: 2 },
-    };
+    const object = { ...backup('hello', 2), metadata: { name: 'hello', namespace: namespace.name } };
     await cluster.mustKubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
     const ready = ['wait', '--for=condition=Ready', 'backup/hello', '-n', namespace.name, '--timeout=60s'];
     await cluster.mustKubectl(ready);
@@ -210,6 +221,108 @@ test('a generated project has right types, tests and simulates, and works with t
     );
     const lines = program.output().trim().split('\n');
     expect(lines.filter((line) => (JSON.parse(line) as { readonly level: string }).level !== 'info')).toEqual([]);
+  } finally {
+    await cluster.kubectl(['delete', '-f', '-', '--ignore-not-found', '--wait=false'], { input });
+  }
+});
+
+test('a generated project runs with live reload, also of its kind, and is deployed in pods', async () => {
+  const folder = await generatedProject();
+  await using namespace = await cluster.namespace();
+  const inside = ['-n', namespace.name];
+  await symlink(cluster.newest.program, join(project, 'kubectl'));
+  const PATH = [project, process.env['PATH']].join(delimiter);
+  const image = `${GENERATED}-${process.pid}:test`;
+  const env = { ...process.env, PATH, KUBECONFIG: cluster.kubeconfig, IMAGE: image, PORT: String(await freePort()) };
+  const dev = spawn('npm', ['run', 'dev'], { cwd: folder, env, stdio: 'ignore', detached: true });
+  const ended = once(dev, 'close');
+  const messageOf = (name: string) =>
+    cluster.mustKubectl(['get', 'backup', name, ...inside, '-o', 'jsonpath={.status.conditions[0].message}']);
+  try {
+    const definition = ['get', 'crd', `backups.${GROUP}`, '-o', 'jsonpath={..properties.copies.maximum}'];
+    await eventually('the kind is there', SOON_MS, () => cluster.mustKubectl(definition));
+    const input = JSON.stringify(backup('first', 2));
+    await eventually('it is served', SOON_MS, () => cluster.mustKubectl(['apply', ...inside, '-f', '-'], { input }));
+    await eventually('it runs', SOON_MS, async () => (await messageOf('first')) === 'There are 2 copies');
+    await change(join(folder, 'src/controller.ts'), 'There are', 'There should be');
+    await change(join(folder, 'src/backup.ts'), '.max(10)', '.max(20)');
+    await eventually('the kind has changed', SOON_MS, async () => (await cluster.mustKubectl(definition)) === '20');
+    await eventually('it has changed', SOON_MS, async () => (await messageOf('first')) === 'There should be 2 copies');
+    process.kill(-(dev.pid ?? 0), 'SIGTERM');
+    await ended;
+
+    // Its Dockerfile needs an image of Node.js and npm's registry. The cluster's services have the former, the project the latter.
+    const dockerfile = [
+      `FROM ${await cluster.serviceImage()}`,
+      'WORKDIR /app',
+      'COPY . .',
+      'CMD ["node", "src/main.ts"]',
+    ];
+    await writeFile(join(folder, 'Dockerfile'), dockerfile.join('\n'));
+    await rm(join(folder, '.dockerignore'));
+    const { code, stderr, stdout } = await runProgram('npm', ['run', 'deploy'], {
+      cwd: folder,
+      env,
+      timeoutMs: 400_000,
+    });
+    expect(code, stderr + stdout).toBe(0);
+    await cluster.mustKubectl(['apply', ...inside, '-f', '-'], { input: JSON.stringify(backup('second', 15)) });
+    await eventually('it works', SOON_MS, async () => (await messageOf('second')) === 'There should be 15 copies');
+  } finally {
+    try {
+      process.kill(-(dev.pid ?? 0), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+    const { stdout } = await runProgram(process.execPath, ['src/manifests.ts'], { cwd: folder, env });
+    await cluster.kubectl(['delete', '-f', '-', '--ignore-not-found', '--timeout=60s'], { input: stdout });
+    await runProgram('docker', ['rmi', '-f', image]);
+  }
+});
+
+async function change(file: string, from: string, to: string): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  expect(text).toContain(from);
+  await writeFile(file, text.replace(from, to));
+}
+
+test('webhooks of an operator in pods convert, change and refuse objects', async () => {
+  await using namespace = await cluster.namespace();
+  const inside = ['-n', namespace.name];
+  await copyFile(join(cluster.root, 'integration-tests/src/clients/webhooks.ts'), join(project, 'webhooks.ts'));
+  const env = { NAMESPACE: namespace.name, IMAGE: await cluster.serviceImage(), FOLDER: project };
+  const {
+    stdout: input,
+    stderr,
+    code,
+  } = await runProgram(process.execPath, ['webhooks.ts', 'manifests'], { cwd: project, env });
+  expect(code, stderr).toBe(0);
+  const copy = (version: string, name: string, spec: object) =>
+    JSON.stringify({ apiVersion: `hooks.example.com/${version}`, kind: 'Copy', metadata: { name }, spec });
+  const apply = (text: string) => cluster.kubectl(['apply', ...inside, '-f', '-'], { input: text });
+  try {
+    await cluster.mustKubectl(['apply', '-f', '-'], { input });
+    await cluster.untilRolledOut(namespace.name, 'copies');
+    // API servers trust the certificate as soon as they see it in the configurations.
+    await eventually('an old version is written', SOON_MS, async () => {
+      const { code: failed, stderr: why } = await apply(copy('v1', 'old', { every: '@daily', keep: 3 }));
+      if (failed !== 0) throw new Error(why);
+      return true;
+    });
+    const stored = JSON.parse(
+      await cluster.mustKubectl(['get', 'copies.v2.hooks.example.com', 'old', ...inside, '-o', 'json']),
+    ) as object;
+    expect(stored).toMatchObject({
+      apiVersion: 'hooks.example.com/v2',
+      spec: { schedule: '@daily', keep: 3 },
+      metadata: { annotations: { 'example.com/owner': expect.stringMatching(/./) } },
+    });
+    const { stderr: refusal } = await apply(copy('v1', 'old', { every: '@daily', keep: 2 }));
+    expect(refusal).toContain(
+      'admission webhook "keep.copies.example.com" denied the request: spec.keep: must not become less',
+    );
+    const logs = await cluster.mustKubectl(['logs', 'deploy/copies', ...inside]);
+    expect(logs.split('\n').filter((line) => line.includes('"level":"error"'))).toEqual([]);
   } finally {
     await cluster.kubectl(['delete', '-f', '-', '--ignore-not-found', '--wait=false'], { input });
   }
