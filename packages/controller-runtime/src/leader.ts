@@ -128,11 +128,16 @@ export class Leader {
 
   /**
    * Leads a term until the signal is aborted and all work has ended, or until the caches have stayed behind the term's epoch for too long.
-   * One term at a time.
+   * One term at a time. A term in which this process has written is not continued after an interruption: writes that were cut off may still
+   * be on their way, unknown to the caches, and only a new epoch keeps them out.
    */
   async lead(term: Term, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && !this.#draining.signal.aborted) {
-      const { clock } = this.#options;
+      const { clock, log } = this.#options;
+      if (this.#times?.epoch === term.epoch && this.#times.firstWriteAt !== undefined) {
+        log.warn({ term }, 'the term was interrupted, and its last writes may not be known');
+        return;
+      }
       const times: TermTimes =
         this.#times?.epoch === term.epoch ? this.#times : { epoch: term.epoch, electedAt: clock.now() };
       delete times.endedAt;
