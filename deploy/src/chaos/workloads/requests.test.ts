@@ -103,6 +103,10 @@ test.each(['before', 'after'] as const)('a write whose response is lost %s it is
   expect({ wrong, left }).toEqual({ wrong: [], left: 0 });
   expect(tally.unknown).toBeGreaterThan(10);
   expect(lines.filter((line) => line.includes('"repeats"')).length).toBeGreaterThanOrEqual(tally.unknown);
+  const written = lines
+    .filter((line) => line.includes('"invoke"'))
+    .flatMap((line) => /"value":"[^"]*"/.exec(line) ?? []);
+  expect(new Set(written).size, 'the values of all attempts differ').toBe(written.length);
 });
 
 test('an acknowledged write that is lost is found', async () => {

@@ -38,6 +38,7 @@ async function startRequests(context: WorkloadContext, stop: AbortSignal): Promi
   });
 }
 
+type Work = (signal: AbortSignal) => Promise<KubeObject>;
 type Act = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
 
 /** Half of the requests read. */
@@ -87,15 +88,16 @@ class PacedClient {
   async #list(dueMs: number): Promise<void> {
     const { namespace } = this.#context;
     const { api, name } = this.#client;
-    const request = { verb: 'list', resource: CONFIG_MAPS, key: { namespace, name }, dueMs } as const;
-    await this.#send(request, async (signal) => {
+    const request = { verb: 'list', resource: CONFIG_MAPS, key: { namespace, name } } as const;
+    const work = async (signal: AbortSignal) => {
       const { resourceVersion } = await api.list(CONFIG_MAPS, { namespace, labelSelector: `${OWN}=${name}` }, signal);
       return { apiVersion: 'v1', kind: 'ConfigMapList', metadata: { resourceVersion } };
-    });
+    };
+    await this.#send(() => ({ request, work }), { dueMs });
   }
 
   async #get({ metadata: { name = '' }, data }: ConfigMap, dueMs: number): Promise<void> {
-    const outcome = await this.#send({ ...this.#request('get', name), dueMs }, this.#read(name));
+    const outcome = await this.#send(() => this.#reading(name), { dueMs });
     if (outcome.kind !== 'ok') return;
     const found = outcome.object === undefined ? undefined : valueOf(outcome.object);
     if (found !== data?.['value']) this.wrong.push(`${name} is read as ${found} after ${data?.['value']} was written`);
@@ -103,40 +105,51 @@ class PacedClient {
 
   async #create(dueMs: number): Promise<void> {
     const { namespace } = this.#context;
-    const value = this.#nextValue();
+    const { api, name: own } = this.#client;
     // A name is used once: a creation that comes late, after all, does not bring a deleted object back.
-    const metadata = { namespace, name: `${this.#client.name}-${this.#written}`, labels: { [OWN]: this.#client.name } };
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { value, padding: PADDING } } as ConfigMap;
-    await this.#write({ ...this.#request('create', metadata.name), value, dueMs }, (signal) =>
-      this.#client.api.create(CONFIG_MAPS, object, signal),
-    );
+    const metadata = { namespace, name: `${own}-${this.#written}`, labels: { [OWN]: own } };
+    await this.#write({ ...this.#request('create', metadata.name), dueMs }, (value) => {
+      const object: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { value, padding: PADDING } };
+      return (signal) => api.create(CONFIG_MAPS, object, signal);
+    });
   }
 
   async #change(verb: 'update' | 'patch', object: ConfigMap, dueMs: number): Promise<void> {
     const { api } = this.#client;
     const { name = '', resourceVersion } = object.metadata;
-    const value = this.#nextValue();
-    const request = { ...this.#request(verb, name), resourceVersion, value, dueMs };
-    const changed = { ...object, data: { value, padding: PADDING } };
-    const merge = { metadata: { resourceVersion }, data: { value } };
-    await this.#write(request, (signal) =>
-      verb === 'update'
-        ? api.update(CONFIG_MAPS, changed, signal)
-        : api.patch(CONFIG_MAPS, request.key, { merge }, signal),
-    );
+    const request = { ...this.#request(verb, name), resourceVersion, dueMs };
+    await this.#write(request, (value) => {
+      const changed = { ...object, data: { value, padding: PADDING } };
+      const merge = { metadata: { resourceVersion }, data: { value } };
+      return (signal) =>
+        verb === 'update'
+          ? api.update(CONFIG_MAPS, changed, signal)
+          : api.patch(CONFIG_MAPS, request.key, { merge }, signal);
+    });
   }
 
   async #delete({ metadata: { name = '', resourceVersion } }: ConfigMap, dueMs: number): Promise<void> {
     const request = { ...this.#request('delete', name), resourceVersion, dueMs };
-    await this.#write(request, (signal) =>
-      this.#client.api.delete(CONFIG_MAPS, request.key, { resourceVersion }, signal),
+    await this.#write(
+      request,
+      () => (signal) => this.#client.api.delete(CONFIG_MAPS, request.key, { resourceVersion }, signal),
     );
   }
 
-  /** All writes are guarded by a version or a new name: a repeated one that was done before is refused, and a read tells. */
-  async #write(request: Request, work: (signal: AbortSignal) => Promise<KubeObject>): Promise<void> {
+  /**
+   * All writes are guarded by a version or a new name: a repeated one that was done before is refused, and a read tells. Each attempt
+   * writes a value of its own, so that the history tells which one was done.
+   */
+  async #write({ dueMs, ...request }: Request, workOf: (value: string) => Work): Promise<void> {
     const { name } = request.key;
-    const written = await this.#send(request, work);
+    const values = new Set<string | undefined>(request.verb === 'delete' ? [undefined] : []);
+    const attempt = () => {
+      if (request.verb === 'delete') return { request, work: workOf('') };
+      const value = `${++this.#written}@${this.#client.name}`;
+      values.add(value);
+      return { request: { ...request, value }, work: workOf(value) };
+    };
+    const written = await this.#send(attempt, { ...(dueMs === undefined ? {} : { dueMs }) });
     if (written.kind === 'ok') {
       this.#adopt(name, request.verb === 'delete' ? undefined : written.object);
       return;
@@ -147,13 +160,12 @@ class PacedClient {
       return;
     }
     if (written.attempts === 1) this.wrong.push(`${request.verb} of ${name} was refused with ${written.code}`);
-    const read = await this.#send(this.#request('get', name), this.#read(name), written.first);
+    const read = await this.#send(() => this.#reading(name), { repeats: written.first });
     if (read.kind !== 'ok') this.unsure.add(name);
     const found = read.kind === 'ok' ? read.object : undefined;
     this.#adopt(name, found);
-    const expected = request.verb === 'delete' ? undefined : request.value;
     const value = found === undefined ? undefined : valueOf(found);
-    if (read.kind === 'ok' && value !== expected) {
+    if (read.kind === 'ok' && !values.has(value)) {
       this.wrong.push(
         `repeated ${request.verb} of ${name} was refused with ${written.code}, and its value is ${value}`,
       );
@@ -167,20 +179,22 @@ class PacedClient {
 
   /** Repeats a request until its outcome is known, as client-go does for errors of the server and too many requests. */
   async #send(
-    request: Request,
-    work: (signal: AbortSignal) => Promise<KubeObject>,
-    repeats?: string,
+    attempt: () => { readonly request: Request; readonly work: Work },
+    of: Pick<Request, 'dueMs' | 'repeats'>,
   ): Promise<Outcome & { readonly first: string; readonly attempts: number }> {
     const { clock } = this.#context;
-    let outcome = await this.#client.send(repeats === undefined ? request : { ...request, repeats }, work);
-    const first = repeats ?? outcome.op;
+    const send = async (place: typeof of) => {
+      const { request, work } = attempt();
+      return await this.#client.send({ ...request, ...place }, work);
+    };
+    let outcome = await send(of);
+    const first = of.repeats ?? outcome.op;
     let attempts = 1;
     for (let waitMs = FIRST_WAIT_MS; isOpen(outcome) && attempts <= REPEATS; attempts++) {
       await pause(clock, waitMs, this.#end);
       if (this.#end.aborted) break;
       waitMs = Math.min(2 * waitMs, LAST_WAIT_MS);
-      const { dueMs: _due, ...again } = request;
-      outcome = await this.#client.send({ ...again, repeats: first }, work);
+      outcome = await send({ repeats: first });
     }
     return { ...outcome, first, attempts };
   }
@@ -190,13 +204,9 @@ class PacedClient {
     return { verb, resource: CONFIG_MAPS, key, readValue: valueOf } as const;
   }
 
-  #read(name: string) {
-    const key = { namespace: this.#context.namespace, name };
-    return (signal: AbortSignal) => this.#client.api.get(CONFIG_MAPS, key, signal);
-  }
-
-  #nextValue(): string {
-    return `${++this.#written}@${this.#client.name}`;
+  #reading(name: string): { readonly request: Request; readonly work: Work } {
+    const request = this.#request('get', name);
+    return { request, work: (signal) => this.#client.api.get(CONFIG_MAPS, request.key, signal) };
   }
 }
 
