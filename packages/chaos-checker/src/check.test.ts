@@ -119,6 +119,40 @@ describe('check', () => {
     else expect(what).toContainEqual(expect.stringContaining('ready pods of'));
   });
 
+  it.each([
+    ['before', 'right'],
+    ['after', 'wrong'],
+  ])('the deletion of a pod whose ReplicaSet was scaled down %s it became ready: %s', async (scaledDown, verdictIs) => {
+    const run = copy();
+    edit(putsOf(run, 'apps/deployments/chaos/web'), (object) => {
+      object.spec = { ...object.spec, replicas: 30 };
+    });
+    const puts = putsOf(run, 'pods/chaos/web');
+    const isReady = ({ object }: (typeof puts)[number]) =>
+      object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+    const deletions = puts.filter(
+      (put) =>
+        put.object.metadata?.deletionTimestamp !== undefined &&
+        put.header.writer === 'system:kube-controller-manager' &&
+        isReady(put),
+    );
+    expect(deletions.length).toBeGreaterThan(2);
+    for (const { object, event, at } of scaledDown === 'before' ? deletions : []) {
+      const earlier = puts.filter((put) => put.event.key === event.key && put.at.revision < at.revision);
+      edit(earlier, ({ status }) => {
+        for (const condition of status?.conditions ?? []) if (condition.type === 'Ready') condition.status = 'False';
+      });
+      const { deletionTimestamp: _, ...metadata } = object.metadata ?? {};
+      const just = run.history.find(({ revision }) => revision === at.revision - 1);
+      addObject(found(just, 'revision before the deletion'), 'pods', { ...structuredClone(object), metadata });
+    }
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I14');
+    const what = own?.violations.map((violation) => violation.what) ?? [];
+    if (verdictIs === 'right') expect(what).toEqual([]);
+    else expect(what).toContainEqual(expect.stringContaining('ready pods of'));
+  });
+
   it('does not pass a run whose history lost an event', async () => {
     const run = copy();
     run.history.splice(100, 1);

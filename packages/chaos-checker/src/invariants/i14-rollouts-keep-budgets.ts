@@ -22,7 +22,8 @@ interface Limits {
  * available one when fewer than replicas - maxUnavailable are left. Pods beyond their ReplicaSet's replicas do not count: their deletion
  * is decided. A controller may act on a view that is some seconds old, so the widest limits of that time count. A deletion counts only if
  * in that time no pod was lost otherwise, and the Deployment was not scaled: scaling is proportional, whatever is available. A pod that is
- * evicted from a tainted node is lost, whatever the Deployment allows. From etcd's history.
+ * evicted from a tainted node is lost, whatever the Deployment allows. Nor does the deletion of a pod count that became ready only after its
+ * ReplicaSet was scaled down: a rollout removes what is not ready first, and the pod's deletion was decided then. From etcd's history.
  */
 export const rolloutsKeepBudgets: Invariant = {
   id: 'I14',
@@ -33,6 +34,13 @@ export const rolloutsKeepBudgets: Invariant = {
     const { staleMs } = boundsOf(world);
     const limits = new Map<string, Recent<Limits>>();
     const losses = new Map<string, number>();
+    /** By uid: when a ReplicaSet was scaled down, and when a pod became ready. */
+    const scaledDownAt = new Map<string, number>();
+    const readyAt = new Map<string, number>();
+    const wasDecidedBefore = (pod: ApiObject) => {
+      const decidedAt = scaledDownAt.get(controllerOf(pod)?.uid ?? '');
+      return decidedAt !== undefined && (readyAt.get(pod.metadata?.uid ?? '') ?? Number.NEGATIVE_INFINITY) >= decidedAt;
+    };
     const learn = (version: ObjectVersion, atMs: number) => {
       const uid = version.object?.metadata?.uid ?? '';
       const recent = limits.get(uid) ?? new Recent<Limits>(staleMs);
@@ -60,7 +68,7 @@ export const rolloutsKeepBudgets: Invariant = {
         );
         return;
       }
-      if (!hasCondition(before.object, 'Ready') || after === undefined) return;
+      if (!hasCondition(before.object, 'Ready') || after === undefined || wasDecidedBefore(pod)) return;
       findings.checked();
       const left = pods.filter((one) => isActive(one) && hasCondition(one, 'Ready')).length;
       const seen = limitsAt(deployment, atMs);
@@ -77,10 +85,14 @@ export const rolloutsKeepBudgets: Invariant = {
           if (before !== undefined && !limits.has(before.object?.metadata?.uid ?? '')) learn(before, 0);
           learn(after, atMs);
         }
+        if (resource === 'apps/replicasets' && replicasOf(after) < replicasOf(before)) {
+          scaledDownAt.set(after?.object?.metadata?.uid ?? '', atMs);
+        }
         const pod = (after ?? before)?.object;
         const deployment = resource === 'pods' ? deploymentOf(world, pod) : undefined;
         if (pod === undefined || deployment === undefined) return;
         const old = before?.object;
+        if (hasCondition(pod, 'Ready') && !hasCondition(old, 'Ready')) readyAt.set(pod.metadata?.uid ?? '', atMs);
         const deleted = old !== undefined && isActive(old) && (after === undefined || !isActive(pod));
         const isOwnDecision = before === undefined || (deleted && after !== undefined && !isEvictedByTaint(old));
         if (fence !== undefined && isOwnDecision) judge(change, pod, deployment);
@@ -91,6 +103,8 @@ export const rolloutsKeepBudgets: Invariant = {
     };
   },
 };
+
+const replicasOf = (version: ObjectVersion | undefined) => version?.object?.spec?.replicas ?? 1;
 
 function limitsOf(object: ApiObject | undefined): Limits {
   const { replicas = 1, strategy } = object?.spec ?? {};
