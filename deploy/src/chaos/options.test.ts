@@ -91,3 +91,7 @@ test.each([
   expect(() => read(...args)).toThrow(CommandError);
   expect(() => read(...args)).toThrow(message);
 });
+
+test('workloads may be none', () => {
+  expect(read('--workload', 'none').workloads).toEqual([]);
+});

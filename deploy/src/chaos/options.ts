@@ -38,7 +38,7 @@ export interface CampaignOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
+  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|none|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
 /** More is more than one process sends. */
 const MAX_RATE = 2_000;
@@ -80,7 +80,10 @@ export function readOptions(
     rate: wholeNumber('--rate', values.rate ?? String(DEFAULT_RATE), MAX_RATE, 1),
     intensity: wholeNumber('--intensity', values.intensity, 10, 1),
     kinds,
-    workloads: chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name),
+    workloads:
+      values.workload === 'none'
+        ? []
+        : chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name),
     plan,
     afterViolations: values.shrink ? 'shrink' : 'end',
     output: values.json ? 'json' : 'lines',

@@ -71,7 +71,6 @@ test('who signs in with a token acts as its user, and no response contains the t
     user: 'system:serviceaccount:default:administrator',
     groups: expect.arrayContaining(['system:serviceaccounts']),
     cluster: { id: 'test', version: 'v1.36.2' },
-    chaos: false,
     csrf: headers['x-csrf-token'],
   });
   const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'made' }, data: { a: 'b' } });

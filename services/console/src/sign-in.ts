@@ -167,8 +167,6 @@ async function shown(
     groups,
     csrf,
     cluster: { id: clusterId, version },
-    // Faults are made by `npm run chaos`, not by the page.
-    chaos: false,
     expiresAt: new Date(expiresAt).toISOString(),
   };
 }

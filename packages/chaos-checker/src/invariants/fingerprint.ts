@@ -42,6 +42,7 @@ const CHOSEN = new Set([
   'batch.kubernetes.io/controller-uid',
   'controller-revision-hash',
 ]);
+const CHAOS_GROUP = 'chaos.gantry.dev';
 /** Objects of the cluster, not of the workload, or with content of their own in each run. */
 const LEFT_OUT = new Set([
   ...FREQUENT,
@@ -54,6 +55,9 @@ const LEFT_OUT = new Set([
   'certificates.k8s.io/certificatesigningrequests',
   'storage.k8s.io/csinodes',
   'networking.k8s.io/ipaddresses',
+  // The campaign itself, others that wait for it, and who makes them.
+  `${CHAOS_GROUP}/chaosruns`,
+  `${CHAOS_GROUP}/chaosservices`,
   // Named after the uid of their claim, which is compared.
   'persistentvolumes',
 ]);

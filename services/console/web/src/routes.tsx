@@ -67,7 +67,14 @@ const history = createRoute({
   component: lazyRouteComponent(() => import('./time/history-page.tsx'), 'HistoryPage'),
 });
 
-const routeTree = root.addChildren([cluster, loops, etcd, history, objects, object]);
+const chaos = createRoute({
+  getParentRoute: () => root,
+  path: '/chaos',
+  validateSearch: texts('run'),
+  component: lazyRouteComponent(() => import('./chaos/chaos-page.tsx'), 'ChaosPage'),
+});
+
+const routeTree = root.addChildren([cluster, loops, etcd, history, chaos, objects, object]);
 
 export const createConsoleRouter = () =>
   createRouter({

@@ -9,8 +9,6 @@ export interface Session {
   readonly csrf: string;
   /** Its version is '' when the server was not asked or did not answer. */
   readonly cluster: { readonly id: string; readonly version: string };
-  /** Whether the cluster was started for faults on purpose. */
-  readonly chaos: boolean;
 }
 
 interface RequestOptions {

@@ -1,11 +1,11 @@
 import { useQueries } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useMemo, useState } from 'react';
-import { allows, allowsPath } from '../api/access.ts';
+import { allows } from '../api/access.ts';
 import { collectionPath, type Kind } from '../api/kinds.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
 import { Dialog } from '../shell/dialog.tsx';
-import { PAGES } from '../shell/navigation.tsx';
+import { pagesFor } from '../shell/navigation.tsx';
 import { parseQuery, type Query, type Verb, VERBS } from './query.ts';
 import { rank } from './rank.ts';
 
@@ -109,9 +109,8 @@ function useItems(query: Query, text: string, onClose: () => void): readonly Ite
     const places: Item[] = [
       { text: 'cluster', title: 'Cluster', detail: 'view', open: go(() => navigate({ to: '/' })) },
     ];
-    for (const { to, title, needs } of PAGES)
-      if (allowsPath(rules, needs))
-        places.push({ text: title.toLowerCase(), title, detail: 'view', open: go(() => navigate({ to })) });
+    for (const { to, title } of pagesFor(rules))
+      places.push({ text: title.toLowerCase(), title, detail: 'view', open: go(() => navigate({ to })) });
     for (const { id, group, resource, kind, shortNames } of kinds) {
       if (!allows(rules, { verb: 'list', group, resource })) continue;
       const open = go(() => navigate({ to: '/objects/$kind', params: { kind: id } }));

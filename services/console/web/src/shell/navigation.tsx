@@ -1,6 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
-import { allows, allowsPath } from '../api/access.ts';
+import { allows, allowsPath, type Rules } from '../api/access.ts';
 import { type Area, AREAS, areaOf, type Kind } from '../api/kinds.ts';
 import { useConsole, useRules } from './console-context.ts';
 
@@ -22,12 +22,26 @@ const USUAL: ReadonlySet<string> = new Set([
   'events',
 ]);
 
+const readsPath = (path: string) => (rules: Rules) => allowsPath(rules, path);
+
 /** Pages about the control plane, for those who may read what it says of itself. */
-export const PAGES = [
-  { to: '/control-loops', title: 'Control loops', needs: '/gantry/v1/leaders' },
-  { to: '/etcd', title: 'etcd and API', needs: '/gantry/v1/etcd' },
-  { to: '/history', title: 'History', needs: '/gantry/v1/history' },
+const PAGES = [
+  { to: '/control-loops', title: 'Control loops', isFor: readsPath('/gantry/v1/leaders') },
+  { to: '/etcd', title: 'etcd and API', isFor: readsPath('/gantry/v1/etcd') },
+  { to: '/history', title: 'History', isFor: readsPath('/gantry/v1/history') },
+  {
+    to: '/chaos',
+    title: 'Chaos',
+    isFor: (rules: Rules) => allows(rules, { verb: 'list', group: 'chaos.gantry.dev', resource: 'chaosruns' }),
+  },
 ] as const;
+
+/** The pages that a user may see. */
+export function pagesFor(
+  rules: Rules,
+): readonly { readonly to: (typeof PAGES)[number]['to']; readonly title: string }[] {
+  return PAGES.filter(({ isFor }) => isFor(rules));
+}
 
 /** Links to pages and to the kinds that the user may list. */
 export function Navigation(): ReactNode {
@@ -46,7 +60,7 @@ export function Navigation(): ReactNode {
             Cluster
           </Link>
         </li>
-        {PAGES.filter(({ needs }) => allowsPath(rules, needs)).map(({ to, title }) => (
+        {pagesFor(rules).map(({ to, title }) => (
           <li key={to}>
             <Link to={to}>{title}</Link>
           </li>

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { append, systemClock } from '@gantry/base';
+import { type Verdict, writeReport } from '@gantry/chaos-checker';
+import type { OpenCluster } from '../cluster/open-cluster.ts';
+import { shownPath } from '../config.ts';
+import { type CheckedResult, runCampaign } from './campaign.ts';
+import type { FaultKind } from './fault.ts';
+import { CLOCK_FAULTS, findFakeTime } from './faults/clock.ts';
+import { FAULT_KINDS } from './faults/index.ts';
+import { NETEM_FAULTS } from './faults/network.ts';
+import { chaosFolder, Journal } from './journal.ts';
+import type { CampaignOptions, Choices } from './options.ts';
+import { prepareCluster } from './prepare-cluster.ts';
+import type { CampaignView } from './show-lines.ts';
+import { WORKLOADS } from './workloads/index.ts';
+
+/** A campaign and those who see it. */
+export interface CheckedRun {
+  readonly opened: OpenCluster;
+  /** The image of the services. */
+  readonly image: string;
+  readonly view: CampaignView;
+  /** Of the workloads. */
+  readonly namespace: string;
+  /** Of the artefacts. */
+  readonly folder: string;
+}
+
+/** Names for a run that begins now. */
+export function nameRun({ config }: OpenCluster, { seed }: CampaignOptions): Pick<CheckedRun, 'namespace' | 'folder'> {
+  const runId = new Date(systemClock.now()).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
+  return { namespace: `chaos-${runId}`, folder: join(chaosFolder(config), `${runId}-${seed}`) };
+}
+
+/** Runs a campaign at the cluster, and the checker on what it has left. Take the lock first. */
+export async function runChecked(
+  { opened, image, view, namespace, folder }: CheckedRun,
+  options: CampaignOptions,
+  stop: AbortSignal,
+): Promise<{ readonly result: CheckedResult; readonly verdict: Verdict }> {
+  const cluster = await prepareCluster(opened, image, namespace, view.onPhase);
+  view.onPhase(`seed ${options.seed}`);
+  const journal = new Journal(opened.config, process.pid);
+  const tools = { cluster, clock: systemClock, journal, namespace, folder, events: view };
+  const result = await runCampaign(tools, options, stop);
+  view.onPhase('the checker reads the run');
+  const report = join(folder, 'report.html');
+  const verdict = await writeReport(folder, report);
+  view.onPhase(`the report is ${shownPath(opened.config, report)}`);
+  const found = verdict.invariants.flatMap(({ invariant, violations }) =>
+    violations.map(({ what }) => `${invariant}: ${what}`),
+  );
+  const violations = [...result.violations, ...found];
+  return { result: { ...result, outcome: verdict.outcome, violations }, verdict };
+}
+
+/** All kinds of faults, without those that this machine cannot make. */
+export async function readChoices({ shell }: OpenCluster, image: string): Promise<Choices> {
+  const alone = ['run', '--rm', '--network', 'none', '--cap-drop', 'ALL', '--cap-add', 'NET_ADMIN', '--user', '0'];
+  const netem = ['tc', 'qdisc', 'add', 'dev', 'lo', 'root', 'netem', 'delay', '1ms'];
+  const { code, stderr } = await shell.run('docker', [...alone, image, ...netem]);
+  const kinds = [...FAULT_KINDS];
+  const impossible = new Map<string, string>();
+  const offer = (optional: readonly FaultKind[], missing: string | undefined) => {
+    if (missing === undefined) append(kinds, optional);
+    else for (const { kind } of optional) impossible.set(kind, missing);
+  };
+  offer(NETEM_FAULTS, code === 0 ? undefined : `the kernel has no sch_netem (${stderr.trim().split('\n')[0]})`);
+  const faketime = 'libfaketime is missing on this machine: sh deploy/bin/ensure-faketime';
+  offer(CLOCK_FAULTS, findFakeTime() === undefined ? faketime : undefined);
+  return { workloads: WORKLOADS, kinds, impossible };
+}

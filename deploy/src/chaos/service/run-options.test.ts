@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { CommandError } from '../../machine/command-error.ts';
+import { FAULT_KINDS } from '../faults/index.ts';
+import { WORKLOADS } from '../workloads/index.ts';
+import { optionsOf } from './run-options.ts';
+
+const choices = { kinds: FAULT_KINDS, impossible: new Map([['delay', 'no netem']]), workloads: WORKLOADS };
+/** With the defaults that the API server sets. */
+const spec = { duration: '1m', intensity: 2, settle: '10m', calm: '5s', undisturbed: 'none' };
+const fault = { kind: 'kill', target: 'scheduler/leader', round: 0, atMs: 0, durationMs: 0, choice: 0.5 };
+const read = (more: object) => optionsOf({ ...spec, ...more }, choices, () => 0.5);
+
+test('a run without choices is of all faults and workloads, with a seed that is chosen', () => {
+  expect(read({})).toMatchObject({ kinds: FAULT_KINDS, workloads: WORKLOADS, durationMs: 60_000, undisturbedMs: 0 });
+  expect(read({}).seed).toBe(Math.floor((2 ** 32 - 1) / 2));
+  expect(read({ seed: 0 }).seed).toBe(0);
+});
+
+test('an empty list of workloads is none, and the run can be replayed so', () => {
+  const options = read({ workloads: [] });
+  expect(options.workloads).toEqual([]);
+  expect(options.text['workload']).toBe('none');
+});
+
+test('a plan is run to its end, with ids that are given', () => {
+  const cut = { ...fault, kind: 'cut', peer: 'etcd', durationMs: 5_000, round: 1 };
+  expect(read({ plan: [fault, cut] }).plan).toEqual([
+    { id: 'f1', ...fault },
+    { id: 'f2', ...cut },
+  ]);
+});
+
+test.each([
+  [{ faults: ['nothing'] }, 'spec.faults: there is no nothing'],
+  [{ faults: ['kill,pause'] }, 'spec.faults: there is no kill,pause'],
+  [{ faults: [] }, 'spec.faults: is empty'],
+  [{ faults: ['delay'] }, 'spec.faults: delay is not possible here: no netem'],
+  [{ workloads: ['x'] }, 'spec.workloads: there is no x'],
+  [{ workloads: ['none,counters'] }, 'spec.workloads: there is no none,counters'],
+  [{ duration: 'long' }, 'spec.duration: long is no duration such as 90s, 5m or 1h'],
+  [{ duration: '2h' }, 'spec.duration: at most 1h'],
+  [{ calm: '--shrink' }, 'spec.calm'],
+  [{ undisturbed: '90m' }, 'spec.undisturbed: at most 1h'],
+  [{ plan: [fault, { ...fault, kind: 'x' }] }, 'spec.plan[1].kind: there is no x'],
+  [{ plan: [{ ...fault, target: 'postgres' }] }, 'spec.plan[0].target: kill has the targets'],
+  [{ plan: [{ ...fault, kind: 'cut' }] }, 'spec.plan[0].peer: cut of scheduler/leader has the peers'],
+])('%j is refused, and the message names the field', (more, message) => {
+  expect(() => read(more)).toThrow(CommandError);
+  expect(() => read(more)).toThrow(message);
+});
