@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense, use, useEffect, useMemo, useRef, useSta
 import { ConsoleContext, useConsole } from './console-context.ts';
 import { Navigation } from './navigation.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
+import { RecordedRunContext } from './recorded-run.ts';
 import { SignOutContext } from './sign-out.ts';
 import { ThemeButton } from './theme-button.tsx';
 
@@ -12,7 +13,8 @@ const Palette = lazy(() => import('../palette/palette.tsx').then(({ Palette }) =
 export function Frame(): ReactNode {
   const base = useConsole();
   const { at } = useSearch({ from: '__root__' });
-  const value = useMemo(() => ({ ...base, at }), [base, at]);
+  const { run } = use(RecordedRunContext);
+  const value = useMemo(() => ({ ...base, at: at ?? base.at }), [base, at]);
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
   const [isNavigationOpen, setIsNavigationOpen] = useState(false);
   const { pathname } = useLocation();
@@ -58,6 +60,7 @@ export function Frame(): ReactNode {
       <div className="body" data-navigation={isNavigationOpen ? 'open' : 'closed'}>
         <Navigation />
         <main id="main" ref={main} tabIndex={-1}>
+          {run === undefined ? null : <RecordedBanner />}
           {at === undefined ? null : <PastBanner at={at} />}
           <Outlet />
         </main>
@@ -72,13 +75,32 @@ export function Frame(): ReactNode {
 }
 
 function PastBanner({ at }: { readonly at: string }): ReactNode {
+  const { run } = use(RecordedRunContext);
   const navigate = useNavigate();
   const toNow = () => void navigate({ to: '.', search: (old) => ({ ...old, at: undefined }) });
   return (
     <div className="notice waiting past" role="status">
       <strong>The past:</strong> lists show revision <code>{at}</code>. Nothing can be changed here.{' '}
       <button type="button" onClick={toNow}>
-        Back to now
+        {run === undefined ? 'Back to now' : 'To its end'}
+      </button>
+    </div>
+  );
+}
+
+/** All pages show a recorded run. */
+function RecordedBanner(): ReactNode {
+  const { run, show } = use(RecordedRunContext);
+  const navigate = useNavigate();
+  const close = () => {
+    show(undefined);
+    void navigate({ to: '/history', search: {} });
+  };
+  return (
+    <div className="notice waiting past" role="status">
+      <strong>A recorded run:</strong> all views show <code>{run?.name}</code>, not the cluster.{' '}
+      <button type="button" onClick={close}>
+        Close the run
       </button>
     </div>
   );

@@ -1,10 +1,11 @@
 import { errorMessage, type Random, systemClock } from '@gantry/base';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
 import { createApi, readSession, signIn, signOut } from '../api/http.ts';
 import { type GroupDiscovery, kindsFrom } from '../api/kinds.ts';
 import { ConsoleContext } from './console-context.ts';
 import { Busy, Failure } from './notices.tsx';
+import { type RecordedRun, RecordedRunContext } from './recorded-run.ts';
 import { SignOutContext } from './sign-out.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
@@ -45,10 +46,16 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
     },
     refetchInterval: 60_000,
   });
-  const value = useMemo(
-    () => api && kinds.data && { api, kinds: kinds.data, clock: systemClock, random: browserRandom, at: undefined },
-    [api, kinds.data],
-  );
+  const [run, show] = useState<RecordedRun>();
+  const value = useMemo(() => {
+    if (api === undefined || kinds.data === undefined) return undefined;
+    const shared = { clock: systemClock, random: browserRandom };
+    if (run === undefined) return { ...shared, api, kinds: kinds.data, at: undefined };
+    return { ...shared, api: run.apiFor(api.session), kinds: run.kinds, at: run.at };
+  }, [api, kinds.data, run]);
+  const recorded = useMemo(() => ({ run, show }), [run]);
+  // What was read of the cluster is none of the run's.
+  const recordedQueries = useMemo(() => (run === undefined ? undefined : new QueryClient()), [run]);
 
   if (session === undefined && error === null) return <Busy what="the session" />;
   if (!session) return <SignIn failure={error ?? undefined} />;
@@ -60,9 +67,17 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
     queries.setQueryData(['session'], null);
   };
   return (
-    <ConsoleContext value={value}>
-      <SignOutContext value={() => void leave()}>{children}</SignOutContext>
-    </ConsoleContext>
+    <RecordedRunContext value={recorded}>
+      <ConsoleContext value={value}>
+        <SignOutContext value={() => void leave()}>
+          {recordedQueries === undefined ? (
+            children
+          ) : (
+            <QueryClientProvider client={recordedQueries}>{children}</QueryClientProvider>
+          )}
+        </SignOutContext>
+      </ConsoleContext>
+    </RecordedRunContext>
   );
 }
 

@@ -2,13 +2,15 @@ import { errorMessage } from '@gantry/base';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useQueries } from '@tanstack/react-query';
 import type { KubeObject } from '@gantry/objects';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import { allows } from '../api/access.ts';
 import { collectionPath, type Kind } from '../api/kinds.ts';
 import type { HistoryReport } from '../control-plane/reports.ts';
 import { useReport } from '../control-plane/use-report.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
+import { OpenRun } from '../recorded/open-run.tsx';
+import { RecordedRunContext } from '../shell/recorded-run.ts';
 import { type Change, changesBetween } from './changes.ts';
 import { Heads } from '../shell/heads.tsx';
 
@@ -53,11 +55,13 @@ export function HistoryPage(): ReactNode {
       </div>
       {error ? <Failure error={error} what="the history" /> : null}
       {data === undefined ? error ? null : <Busy what="the history" /> : <Travel report={data} />}
+      <OpenRun />
     </div>
   );
 }
 
 function Travel({ report }: { readonly report: HistoryReport }): ReactNode {
+  const { run } = use(RecordedRunContext);
   const moments = useMemo(() => momentsOf(report), [report]);
   const { at } = useSearch({ from: '__root__' });
   const navigate = useNavigate();
@@ -74,11 +78,17 @@ function Travel({ report }: { readonly report: HistoryReport }): ReactNode {
   const end = moments[chosen];
   return (
     <>
-      <p>
-        etcd holds the last {report.keptMinutes} minutes and more: history ends at{' '}
-        {moments[0]?.at === undefined ? `version ${report.oldest.resourceVersion}` : timeOf(moments[0])}. What is older
-        is compacted. <code>GANTRY_HISTORY_MINUTES</code> sets how far it goes.
-      </p>
+      {run === undefined ? (
+        <p>
+          etcd holds the last {report.keptMinutes} minutes and more: history ends at{' '}
+          {moments[0]?.at === undefined ? `version ${report.oldest.resourceVersion}` : timeOf(moments[0])}. What is
+          older is compacted. <code>GANTRY_HISTORY_MINUTES</code> sets how far it goes.
+        </p>
+      ) : (
+        <p>
+          The run was recorded from {new Date(run.from).toLocaleString()} to {new Date(run.to).toLocaleString()}.
+        </p>
+      )}
       <label className="slider">
         <span>All views show</span>
         <input

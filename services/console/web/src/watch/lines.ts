@@ -18,7 +18,6 @@ export async function* linesOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): A
     }
     if (start < text.length) parts.push(start === 0 ? text : text.slice(start));
     length += text.length - start;
-    if (length > MAX_LINE)
-      throw new StatusError('InternalError', `the server sent a line of more than ${MAX_LINE} characters`);
+    if (length > MAX_LINE) throw new StatusError('InternalError', `a line has more than ${MAX_LINE} characters`);
   }
 }

@@ -1,0 +1,250 @@
+import type { KubeObject } from '@gantry/objects';
+
+/** A file of a run's folder. */
+export interface RunFile {
+  /** `etcd/etcd-0.jsonl`, in the run's folder. */
+  readonly path: string;
+  readonly size: number;
+  text(): Promise<string>;
+  /** Each ends with a line feed. */
+  lines(): AsyncIterable<string>;
+}
+
+/** The files are not those of a recorded run, or too large. The message names the file and the field. */
+export class RecordingError extends Error {
+  override readonly name = 'RecordingError';
+}
+
+const MAX_BYTES = 512 * 2 ** 20;
+const VERSIONS_PER_REVISION = 256;
+const REGISTRY = '/registry/';
+/** API groups without a dot. Any other first segment without a dot is a resource of the core group. */
+const DOTLESS_GROUPS: ReadonlySet<string> = new Set(['apps', 'autoscaling', 'batch', 'extensions', 'policy']);
+/** A mark of the slider for each so many milliseconds. */
+const MARK_MS = 1_000;
+
+/** One state of a key. */
+interface Version {
+  readonly revision: number;
+  /** Base64; undefined for a deletion. */
+  readonly value: string | undefined;
+}
+
+interface Key {
+  /** `pods`, `deployments.apps`: the id of its kind. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly versions: Version[];
+}
+
+/** A kind as its objects say. */
+export interface RecordedKind {
+  readonly id: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly isNamespaced: boolean;
+}
+
+/** A moment of the history: the version of all objects, and Unix milliseconds. */
+export interface Mark {
+  readonly version: number;
+  readonly at: number;
+}
+
+/** The history of etcd in a run of faults, as the chaos command has recorded it (docs/chaos-checker.md). */
+export class Recording {
+  readonly name: string;
+  readonly clusterId: string;
+  readonly kinds: readonly RecordedKind[];
+  /** The oldest first; there is at least one. */
+  readonly marks: readonly Mark[];
+  readonly #keys: ReadonlyMap<string, readonly Key[]>;
+
+  constructor(name: string, clusterId: string, keys: Iterable<Key>, marks: readonly Mark[]) {
+    this.name = name;
+    this.clusterId = clusterId;
+    this.marks = marks;
+    this.#keys = Map.groupBy(keys, ({ kind }) => kind);
+    this.kinds = [...this.#keys].flatMap(([id, of]) => kindOf(id, of));
+  }
+
+  /** The objects of a kind at a version, those of one namespace or of all (''), in the order of their keys. Sealed ones are left out. */
+  objectsAt(kind: string, namespace: string, version: number): readonly KubeObject[] {
+    const revision = Math.floor(version / VERSIONS_PER_REVISION);
+    return (this.#keys.get(kind) ?? []).flatMap((key) => {
+      if (namespace !== '' && key.namespace !== namespace) return [];
+      const found = key.versions.findLast((one) => one.revision <= revision);
+      return found?.value === undefined ? [] : (objectOf(found.value, found.revision) ?? []);
+    });
+  }
+}
+
+/** Reads the files of a run's folder. Throws RecordingError. */
+export async function readRecording(name: string, files: readonly RunFile[]): Promise<Recording> {
+  const initial = files.find(({ path }) => path === 'etcd/initial.jsonl');
+  const run = files.find(({ path }) => path === 'run.json');
+  const members = files.filter(({ path }) => /^etcd\/[^/]+\.jsonl$/.test(path) && path !== 'etcd/initial.jsonl');
+  if (initial === undefined || run === undefined || members.length === 0)
+    throw new RecordingError('the folder is none of a run: it needs run.json and etcd/*.jsonl');
+  const read = [run, initial, ...members];
+  if (read.some(({ size }) => size > MAX_BYTES)) throw new RecordingError('a file has more than 512 MiB');
+  const facts = await readFacts(run);
+  const history = new History(facts.startedAt - facts.startedAtMs);
+  for await (const [line, where] of parsed(initial)) {
+    const revision = numberOf(line, 'revision', where);
+    for (const key of arrayOf(line, 'keys', where))
+      history.put(textOf(key, 'key', where), revision, textOf(key, 'value', where));
+    history.mark(revision, facts.startedAtMs);
+  }
+  // Each member has reported all events, unless a fault kept it from it: what one lacks, another has.
+  for (const member of members)
+    for await (const [line, where] of parsed(member)) {
+      if (!Array.isArray(line['events'])) continue;
+      for (const event of arrayOf(line, 'events', where)) {
+        const value = event['type'] === 'delete' ? undefined : textOf(event, 'value', where);
+        history.put(textOf(event, 'key', where), numberOf(event, 'modRevision', where), value);
+        history.mark(numberOf(event, 'modRevision', where), numberOf(line, 'atMs', where));
+      }
+    }
+  return new Recording(name, facts.clusterId, history.keys(), history.marks());
+}
+
+type Line = Readonly<Record<string, unknown>>;
+
+async function readFacts(file: RunFile) {
+  const run = parse(await file.text(), file.path);
+  const startedAt = Date.parse(textOf(run, 'startedAt', file.path));
+  if (Number.isNaN(startedAt)) throw new RecordingError(`${file.path}: startedAt is no time`);
+  return {
+    startedAt,
+    startedAtMs: numberOf(run, 'startedAtMs', file.path),
+    clusterId: textOf(run, 'clusterId', file.path),
+  };
+}
+
+/** Collects states of keys, in any order. */
+class History {
+  readonly #keys = new Map<string, Key & { readonly known: Map<number, Version> }>();
+  readonly #times = new Map<number, number>();
+  readonly #offsetMs: number;
+
+  /** What is added to the times of lines for Unix milliseconds. */
+  constructor(offsetMs: number) {
+    this.#offsetMs = offsetMs;
+  }
+
+  put(key: string, revision: number, value: string | undefined): void {
+    if (!key.startsWith(REGISTRY)) return;
+    let known = this.#keys.get(key);
+    if (known === undefined) {
+      const place = placeOf(key);
+      if (place === undefined) return;
+      known = { ...place, versions: [], known: new Map() };
+      this.#keys.set(key, known);
+    }
+    known.known.set(revision, { revision, value });
+  }
+
+  /** A revision was seen at a time: the first member that reported it counts. */
+  mark(revision: number, atMs: number): void {
+    const before = this.#times.get(revision) ?? Number.POSITIVE_INFINITY;
+    this.#times.set(revision, Math.min(before, atMs));
+  }
+
+  *keys(): Iterable<Key> {
+    const sorted = [...this.#keys].sort(([one], [other]) => (one < other ? -1 : 1));
+    for (const [, { kind, namespace, known }] of sorted) {
+      const versions = [...known.values()].sort((one, other) => one.revision - other.revision);
+      yield { kind, namespace, versions };
+    }
+  }
+
+  marks(): readonly Mark[] {
+    const marks: Mark[] = [];
+    let last: Mark | undefined;
+    for (const [revision, atMs] of [...this.#times].sort(([one], [other]) => one - other)) {
+      // The last write of a revision.
+      last = { version: (revision + 1) * VERSIONS_PER_REVISION - 1, at: Math.round(this.#offsetMs + atMs) };
+      const before = marks.at(-1);
+      if (before === undefined || last.at - before.at >= MARK_MS) marks.push(last);
+    }
+    if (last !== undefined && marks.at(-1) !== last) marks.push(last);
+    return marks;
+  }
+}
+
+function placeOf(key: string): Pick<Key, 'kind' | 'namespace'> | undefined {
+  const segments = key.slice(REGISTRY.length).split('/');
+  const [first = '', second = ''] = segments;
+  const isGrouped = first.includes('.') || DOTLESS_GROUPS.has(first);
+  const rest = segments.slice(isGrouped ? 2 : 1);
+  if (rest.length === 0 || rest.length > 2 || rest.includes('')) return undefined;
+  const namespace = rest.length === 2 ? (rest[0] ?? '') : '';
+  return { kind: isGrouped ? `${second}.${first}` : first, namespace };
+}
+
+/** By the newest object that can be read; none without one. */
+function kindOf(id: string, keys: readonly Key[]): readonly RecordedKind[] {
+  for (const { namespace, versions } of keys) {
+    const stored = versions.findLast(({ value }) => value !== undefined);
+    const object = stored?.value === undefined ? undefined : objectOf(stored.value, stored.revision);
+    if (object?.apiVersion === undefined || object.kind === undefined) continue;
+    const [version = '', group = ''] = object.apiVersion.split('/').reverse();
+    const resource = id.split('.')[0] ?? id;
+    return [{ id, group, version, resource, kind: object.kind, isNamespaced: namespace !== '' }];
+  }
+  return [];
+}
+
+/** Decodes a stored value (docs/storage.md); undefined if it is sealed or no object. */
+function objectOf(base64: string, revision: number): KubeObject | undefined {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const [format, sealing, index = 0] = bytes;
+  if (format !== 1 || sealing !== 0 || bytes.length < 6) return undefined;
+  const header = new DataView(bytes.buffer).getUint16(4);
+  try {
+    const object = JSON.parse(new TextDecoder().decode(bytes.subarray(header))) as KubeObject;
+    const resourceVersion = String(revision * VERSIONS_PER_REVISION + index);
+    return { ...object, metadata: { ...object.metadata, resourceVersion } };
+  } catch {
+    return undefined;
+  }
+}
+
+async function* parsed(file: RunFile): AsyncIterable<readonly [Line, string]> {
+  let number = 0;
+  for await (const line of file.lines()) {
+    number++;
+    if (line !== '') yield [parse(line, `${file.path}:${number}`), `${file.path}:${number}`];
+  }
+}
+
+function parse(text: string, where: string): Line {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Line;
+  } catch {
+    // Said below.
+  }
+  throw new RecordingError(`${where}: is no JSON object`);
+}
+
+function textOf(line: Line, field: string, where: string): string {
+  const value = line[field];
+  if (typeof value !== 'string') throw new RecordingError(`${where}: ${field} is no text`);
+  return value;
+}
+
+function numberOf(line: Line, field: string, where: string): number {
+  const value = line[field];
+  if (typeof value !== 'number') throw new RecordingError(`${where}: ${field} is no number`);
+  return value;
+}
+
+function arrayOf(line: Line, field: string, where: string): readonly Line[] {
+  const value = line[field];
+  if (!Array.isArray(value)) throw new RecordingError(`${where}: ${field} is no list`);
+  return value as readonly Line[];
+}
