@@ -28,8 +28,8 @@ test('etcd comes first, then the API servers, their clients, the agents, and the
     'proxy whole: 1',
     'scheduler overlapping: 1',
     'agent one by one: 1 2',
-    'agent-gateway whole: 1',
-    'load-balancer whole: 1',
+    'agent-gateway held: 1',
+    'load-balancer held: 1',
   ]);
 });
 

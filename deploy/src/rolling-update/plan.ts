@@ -32,11 +32,12 @@ export interface Replacement {
  *
  * - `overlapping`: the successor of each replica is healthy before the replica stops
  * - `one by one`: each replica stops before its successor starts, which is healthy before the next one stops
+ * - `held`: as `one by one`, while new connections to its published ports wait
  * - `whole`: Compose replaces the only container
  */
 export interface ServiceUpdate {
   readonly service: string;
-  readonly how: 'overlapping' | 'one by one' | 'whole';
+  readonly how: 'overlapping' | 'one by one' | 'held' | 'whole';
   readonly replacements: readonly Replacement[];
 }
 
@@ -46,13 +47,17 @@ export interface ServiceUpdate {
  */
 const ORDER: readonly RegExp[] = [/^etcd-/, /^apiserver$/, /^(?!agent|load-balancer)/, /^agent$/, /^/];
 
-/** Services with more than one replica. Two agents must never act for one node, so those do not overlap. */
+/**
+ * All others are `whole`. Two agents must never act for one node, and two containers cannot publish one port of the host, so those do not overlap.
+ */
 const HOW: Readonly<Record<string, ServiceUpdate['how']>> = {
   apiserver: 'overlapping',
   'controller-manager': 'overlapping',
   scheduler: 'overlapping',
   dns: 'overlapping',
   agent: 'one by one',
+  'load-balancer': 'held',
+  'agent-gateway': 'held',
 };
 
 /** Ids of containers whose turn depends on what they do. */

@@ -8,6 +8,7 @@ import { findRunningAgents } from '../cluster/running-agents.ts';
 import { isNodeOf, lookAtApi, lookAtNodes } from '../cluster/readiness.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
+import { drainBalancer, holdConnections, publishedPorts, untilConnected } from './connection-hold.ts';
 import {
   type Definition,
   findLeftovers,
@@ -250,6 +251,12 @@ async function replace(
     await removeOld();
     return;
   }
+  if (how === 'held') {
+    await replaceHeld(update, engine, outdated, successor === undefined ? next : undefined);
+    await removeOld();
+    await untilHealthy(update, engine, id, name);
+    return;
+  }
   const returned = await announceAbsence(update, name);
   if (successor === undefined) {
     await old.stop();
@@ -259,6 +266,33 @@ async function replace(
   await untilHealthy(update, engine, id, name);
   await untilRegistered(update, name);
   await returned();
+}
+
+/** Stops a load balancer and starts the next one, if it does not run yet. Connections that are opened meanwhile wait for it. */
+async function replaceHeld(
+  update: RollingUpdate,
+  engine: Docker,
+  outdated: Replica,
+  next: Docker.Container | undefined,
+): Promise<void> {
+  const old = engine.getContainer(outdated.id);
+  const ports = publishedPorts(await old.inspect());
+  await using _ = await holdConnections(update, ports);
+  if (outdated.service === 'load-balancer') {
+    const servers = (await listReplicas(engine, update.clusterId)).filter(
+      ({ service, state }) => service === 'apiserver' && state === 'running',
+    );
+    await drainBalancer(
+      update,
+      outdated.id,
+      servers.map(({ id }) => id),
+      ports,
+    );
+  }
+  await old.stop();
+  if (next === undefined) return;
+  await next.start();
+  await untilConnected(update, next.id, ports);
 }
 
 /**

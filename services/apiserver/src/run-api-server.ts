@@ -125,6 +125,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     agentLogs: createAgentLogs(agentTls, clock),
     ...peersOf(etcd, processId, address, logger),
     introspection: introspectionOf(config, etcd, processId, address),
+    signals: process,
     newUid: systemUid,
     audit,
   });

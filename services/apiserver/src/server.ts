@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { type Activities, type Clock, must, type NewUid, type Random } from '@gantry/base';
 import { Turns } from './turns.ts';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
@@ -57,6 +58,7 @@ import {
   type StoreHealth,
   createRegistry,
 } from './registry/index.ts';
+import { Clients } from './clients.ts';
 import { EtcdReach, type EtcdReachOptions } from './etcd-reach.ts';
 import {
   createIntrospection,
@@ -116,6 +118,8 @@ export interface ApiServerOptions {
   readonly introspection?: IntrospectionSettings;
   /** The members of etcd, and the writes that wait for them. Absent: etcd is taken to answer. */
   readonly etcd?: EtcdReachOptions;
+  /** The signals of the process. Absent: none is known. */
+  readonly signals?: EventEmitter;
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: NewUid;
@@ -208,7 +212,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   });
   const hooks: ServingHooks = { convert: (crd) => convertByWebhook(crd, { caller: webhookCaller, newUid }) };
   serveDefinitions(cache, resourceRegistry, hooks);
-  const servers = endpoints(options, {
+  const [grpc, rest] = endpoints(options, {
     serve,
     starts,
     services: [
@@ -219,7 +223,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     onDrain: () => stopping.abort(),
     mayUpgrade: (path, protocol) => isStream(path, protocol) || aggregation.index.remoteAt(path) !== undefined,
   });
-  clients.servers = servers;
+  clients.servers = { grpc, rest };
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
     ...(reach === undefined ? [] : [reach.member]),
@@ -231,7 +235,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       ...{ client, registry, cache, hooks, leads, legacyTokens },
       onBootstrapped: () => (state.bootstrap = 'done'),
     }),
-    ...servers,
+    ...(options.signals === undefined ? [] : [clients.member(options.signals)]),
+    ...[grpc, rest],
     readinessMember(state, clock, options.unreadyMs ?? 1500),
   ];
   return { members, health, registry, client, cache };
@@ -243,24 +248,6 @@ function introspectionOf(
 ): Introspection | undefined {
   if (introspection === undefined) return undefined;
   return createIntrospection({ ...introspection, ...own, tls, agentTls, metrics, clock });
-}
-
-/** The clients of this process's servers. */
-class Clients {
-  servers: readonly (HttpsServer | GrpcServer)[] = [];
-  #watches = new AbortController();
-
-  /** Ends the watches that are open now. */
-  get watchesEnd(): AbortSignal {
-    return this.#watches.signal;
-  }
-
-  release(): void {
-    const ended = this.#watches;
-    this.#watches = new AbortController();
-    for (const server of this.servers) server.releaseConnections();
-    ended.abort();
-  }
 }
 
 function etcdReach(
@@ -293,7 +280,7 @@ function endpoints(
     readonly onDrain: () => void;
     readonly mayUpgrade: HttpsServerOptions['mayUpgrade'];
   },
-): readonly (HttpsServer | GrpcServer)[] {
+): readonly [GrpcServer, HttpsServer] {
   const shared = { tls, clock, logger };
   return [
     grpcServer({

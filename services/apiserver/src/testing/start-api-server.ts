@@ -35,6 +35,8 @@ export interface TestApiServer extends AsyncDisposable {
   readonly kubeconfig: string;
   /** Resolves when the server has stopped. */
   readonly ended: Promise<GroupOutcome>;
+  /** Sends its process a signal. */
+  signal(name: NodeJS.Signals): void;
   stop(): Promise<GroupOutcome>;
 }
 
@@ -75,7 +77,9 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
   await writeFile(join(bootstrapDir, 'made-at'), formatTime(clock.now()));
   const rest = Promise.withResolvers<number>();
   const grpc = Promise.withResolvers<number>();
+  const signals = new EventEmitter();
   const { members, health, registry } = createApiServer({
+    signals,
     store: options.store ?? (await createStore(clock)),
     resources: options.resources ?? resources,
     tls: fixedTls(serving),
@@ -117,7 +121,6 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
       decodeProtobuf: (bytes) => decodeProtobuf(bytes),
     }),
   });
-  const signals = new EventEmitter();
   const ended = runGroup(members, { clock, logger, signals }).finally(() => rmSync(bootstrapDir, { recursive: true }));
   const [restPort, grpcPort] = await Promise.all([rest.promise, grpc.promise]);
   const isReady = async () => (await health.ready()).length === 0;
@@ -142,6 +145,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     bootstrapToken,
     kubeconfig: kubeconfigOf(url, admin),
     ended,
+    signal: (name) => void signals.emit(name),
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop();
