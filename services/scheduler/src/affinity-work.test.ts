@@ -58,7 +58,7 @@ async function start() {
   const cycles = async (seconds = 12) => {
     for (let i = 0; i < seconds * 2; i++) {
       await clock.advance(500);
-      await runCycle({ ...options, events }, stop.signal);
+      await (await runCycle({ ...options, events }, stop.signal)).written;
     }
   };
   await clock.advance(100);

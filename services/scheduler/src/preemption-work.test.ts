@@ -83,7 +83,7 @@ async function startScheduler({ clock, client }: { clock: ManualClock; client: F
   const cycles = async (seconds = 12) => {
     for (let i = 0; i < seconds * 2; i++) {
       await clock.advance(500);
-      await runCycle(options, stop.signal);
+      await (await runCycle(options, stop.signal)).written;
     }
   };
   await clock.advance(100);
@@ -304,7 +304,7 @@ describe('a scheduler whose cache is late', () => {
     const cycle = async () => {
       await clock.advance(20_000);
       queue.move(() => true);
-      await runCycle(options, new AbortController().signal);
+      await (await runCycle(options, new AbortController().signal)).written;
     };
     return { ...cluster, view, see, cycle };
   }

@@ -12,7 +12,7 @@ interface Entry extends Waiting {
   attempts: number;
   /** The monotonic time, in milliseconds, before which the pod is not tried again. */
   notBeforeMs: number;
-  state: 'active' | 'backoff' | 'unschedulable' | 'in-flight' | 'removed';
+  state: 'active' | 'backoff' | 'unschedulable' | 'in-flight' | 'binding' | 'removed';
   /** Whether it is in `#active`, where it stays until it is taken out, also when it is not active any more. */
   isQueued: boolean;
   /** The plugins that refused the pod. Their `helps` decides when the pod is tried again. */
@@ -33,7 +33,8 @@ const MAX_UNSCHEDULABLE_MS = 300_000;
 
 /**
  * The pods that wait for a node. `active` pods are decided on next, by priority and then by age. `backoff` pods become active after a
- * delay. `unschedulable` pods become active after a change that may help, or after five minutes.
+ * delay. `unschedulable` pods become active after a change that may help, or after five minutes. A pod in flight is being decided on; a
+ * `binding` one has a node, and its binding is being written.
  */
 export class SchedulingQueue {
   readonly #options: QueueOptions;
@@ -115,7 +116,7 @@ export class SchedulingQueue {
     this.#timerDueMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Takes up to `limit` active pods. For each of them, `refused`, `waits`, `postpone` or `failed` has to be called, unless `remove` is. */
+  /** Takes up to `limit` active pods. For each of them, `refused`, `waits`, `postpone`, `binds` or `failed` has to be called, unless `remove` is. */
   take(limit: number): readonly PodInfo[] {
     this.#promote();
     const taken: Entry[] = [];
@@ -161,6 +162,12 @@ export class SchedulingQueue {
     entry.notBeforeMs = this.#options.clock.monotonicMs();
     this.#setState(entry, isHelped ? 'active' : 'unschedulable');
     this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
+  }
+
+  /** Reports that the pod has a node, and that its binding is written now. Afterwards `failed` or `remove` has to be called. */
+  binds(info: PodInfo): void {
+    const entry = this.#inFlight(info);
+    if (entry !== undefined) this.#setState(entry, 'binding');
   }
 
   /** Leaves the pod to the next cycle. */
@@ -219,7 +226,8 @@ export class SchedulingQueue {
 
   #inFlight(info: PodInfo): Entry | undefined {
     const entry = this.#entries.get(info.key);
-    return entry?.state === 'in-flight' && entry.info.uid === info.uid ? entry : undefined;
+    const isTaken = entry?.state === 'in-flight' || entry?.state === 'binding';
+    return isTaken && entry.info.uid === info.uid ? entry : undefined;
   }
 
   #revive(entry: Entry): void {

@@ -1,12 +1,13 @@
 import { type Binding, type Event, type KubeObject, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
 import type { EventRecorder, Log } from '@gantry/controller-runtime';
 import { describe, expect, it } from 'vitest';
 import { ClusterView } from './cluster-view.ts';
 import { SchedulingQueue } from './queue.ts';
-import { runCycle, type SchedulerOptions } from './scheduler.ts';
+import { runCycle, runSchedulingCycles, type SchedulerOptions } from './scheduler.ts';
 import { exampleNode, examplePod } from './testing/examples.ts';
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -16,10 +17,19 @@ class ApiServer implements Pick<ObjectClient, 'batch' | 'get'> {
   readonly pods = new Map<string, Pod>();
   readonly writes: ObjectWrite[] = [];
   answer: (write: ObjectWrite) => StatusError | undefined = () => undefined;
+  #held = Promise.resolve();
+
+  /** Batches have no response until the returned function is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#held = promise;
+    return resolve;
+  }
 
   async batch(writes: readonly ObjectWrite[]): Promise<readonly WriteResult[]> {
+    this.writes.push(...writes);
+    await this.#held;
     return writes.map((write) => {
-      this.writes.push(write);
       const error = this.answer(write);
       if (error !== undefined) return { ok: false, status: error.toStatus() };
       return { ok: true, object: { apiVersion: 'v1', kind: 'Status', metadata: {} } };
@@ -55,8 +65,8 @@ function start() {
   const see = (pod: Pod, old?: Pod) => view.take({ kind: 'changed', resource: PODS, changes: [{ object: pod, old }] });
   const addNode = (name: string, cpu = '2') =>
     view.take({ kind: 'changed', resource: NODES, changes: [{ object: exampleNode(name, { cpu }), old: undefined }] });
-  const cycle = () => runCycle(options, new AbortController().signal);
-  return { clock, queue, view, server, told, warnings, see, addNode, cycle };
+  const cycle = async () => (await runCycle(options, new AbortController().signal)).written;
+  return { clock, queue, view, server, told, warnings, see, addNode, cycle, options };
 }
 
 describe('a scheduling cycle', () => {
@@ -297,5 +307,89 @@ describe('a scheduling cycle', () => {
     see({ ...deleted, metadata: { ...deleted.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     await cycle();
     expect(server.writes).toEqual([]);
+  });
+});
+
+describe('scheduling cycles', () => {
+  function startCycles(more: Partial<SchedulerOptions> = {}) {
+    const started = start();
+    const stop = new AbortController();
+    const options = { ...started.options, cache: { list: () => [] } as never, ...more };
+    let state: 'runs' | 'ended' | 'failed' = 'runs';
+    const running = runSchedulingCycles(options, stop.signal, new AbortController().signal);
+    running.then(
+      () => (state = 'ended'),
+      () => (state = 'failed'),
+    );
+    const { server } = started;
+    /** The writes so far: `bind p`, `delete p`. */
+    const writes = () =>
+      server.writes.map((write) =>
+        write.verb === 'create' ? `bind ${write.name ?? ''}` : `${write.verb} ${write.key.name}`,
+      );
+    return { ...started, stop, running, writes, state: () => state };
+  }
+
+  it('plan while bindings are written, of one earlier cycle at most', async () => {
+    const { server, see, addNode, stop, running, writes } = startCycles();
+    addNode('a');
+    const release = server.hold();
+    for (const name of ['p', 'q', 'r']) {
+      see(examplePod(name, { cpu: '500m' }));
+      await turn();
+    }
+    expect(writes()).toEqual(['bind p', 'bind q']);
+    release();
+    await turn();
+    expect(writes()).toEqual(['bind p', 'bind q', 'bind r']);
+    stop.abort();
+    await running;
+  });
+
+  it('end when their bindings have been written', async () => {
+    const { server, see, addNode, stop, running, state } = startCycles();
+    addNode('a');
+    const release = server.hold();
+    see(examplePod('p'));
+    await turn();
+    stop.abort();
+    await turn();
+    expect(state()).toBe('runs');
+    release();
+    await running;
+  });
+
+  it('fail when the responses to bindings cannot be handled, also while no pod waits', async () => {
+    const events: EventRecorder = {
+      event: () => {
+        throw new RangeError('broken');
+      },
+    };
+    const { see, addNode, running } = startCycles({ events });
+    addNode('a');
+    see(examplePod('p'));
+    await expect(running).rejects.toThrow('broken');
+  });
+
+  it('do not evict a pod whose binding has failed since they chose it', async () => {
+    const { server, see, addNode, stop, running, writes } = startCycles();
+    addNode('a');
+    const victim = examplePod('victim', { cpu: '2', spec: { priority: 1 } });
+    server.pods.set('victim', victim);
+    server.answer = (write) =>
+      write.verb === 'create' && write.name === 'victim'
+        ? StatusError.conflict({ group: '', resource: 'pods' }, 'victim')
+        : undefined;
+    const release = server.hold();
+    see(victim);
+    await turn();
+    see(examplePod('p', { cpu: '2', spec: { priority: 5 } }));
+    await turn();
+    release();
+    await turn();
+    await turn();
+    expect(writes()).toEqual(['bind victim', 'bind p']);
+    stop.abort();
+    await running;
   });
 });

@@ -6,7 +6,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { type Assignment, type Decision, planAssignments } from './plan.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { SchedulingQueue } from './queue.ts';
-import { isPreempting, preempt } from './preemption-work.ts';
+import { isPreempting, preempt, type Preempting } from './preemption-work.ts';
 import { bindVolumes, sortByVolumes } from './volume-work.ts';
 import { bindingOf, refusalOf, resultsOf } from './writes.ts';
 
@@ -35,8 +35,9 @@ type Refusal = Decision & { kind: 'refuse' };
 const MAX_PODS_PER_CYCLE = 128;
 
 /**
- * Decides on pods and binds them in cycles. Each cycle waits for the responses to its writes before the next one begins. After `stop` is
- * aborted, no new cycle begins. `signal` interrupts the running one.
+ * Decides on pods and binds them in cycles. While the bindings of one cycle are written, the next cycle plans: so the scheduler does not wait
+ * for the API server, nor the API server for it. All other writes are awaited first. After `stop` is aborted, no new cycle begins. `signal`
+ * interrupts the running ones.
  */
 export async function runSchedulingCycles(
   options: SchedulerOptions,
@@ -45,19 +46,39 @@ export async function runSchedulingCycles(
 ): Promise<void> {
   const { queue, view, cache } = options;
   view.requeue(cache.list(PODS));
-  while (!stop.aborted) {
-    await queue.wait(stop);
-    if (!stop.aborted) await runCycle(options, signal);
+  const failed = new AbortController();
+  const end = AbortSignal.any([stop, failed.signal]);
+  let earlier: Bindings = NO_BINDINGS;
+  while (!end.aborted) {
+    await queue.wait(end);
+    if (end.aborted) break;
+    earlier = await runCycle(options, signal, earlier);
+    earlier.written.catch(() => failed.abort());
   }
+  await earlier.written;
   queue.clear();
 }
 
-/** Runs one cycle: plans the waiting pods with one snapshot, and writes the decisions. */
-export async function runCycle(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
+/** The bindings of a cycle. `written` resolves when the responses have arrived. */
+interface Bindings {
+  readonly written: Promise<void>;
+}
+
+const NO_BINDINGS: Bindings = { written: Promise.resolve() };
+
+/**
+ * Runs one cycle: plans the waiting pods with one snapshot, and writes the decisions. Returns while its bindings are being written, but not
+ * before those of the `earlier` cycle have been.
+ */
+export async function runCycle(
+  options: SchedulerOptions,
+  signal: AbortSignal,
+  earlier: Bindings = NO_BINDINGS,
+): Promise<Bindings> {
   const { queue, view, clock, random, log, onResult } = options;
   const startedMs = clock.monotonicMs();
   const pods = queue.take(MAX_PODS_PER_CYCLE);
-  if (pods.length === 0) return;
+  if (pods.length === 0) return earlier;
   const seed = Math.floor(random() * 2 ** 32);
   const ready = sortByVolumes(view, queue, pods);
   const doubtful = ready.flatMap((pod) => assignmentInDoubt(view, pod));
@@ -69,10 +90,24 @@ export async function runCycle(options: SchedulerOptions, signal: AbortSignal): 
   const assignments = [...doubtful, ...(await bindVolumes(options, decided, signal))];
   const refusals = decisions.filter((decision) => decision.kind === 'refuse');
   log.debug({ seed, pods: pods.length, assigned: assignments.length }, 'decided');
-  const bound = await bind(options, assignments, signal);
-  await reportRefusals(options, refusals, signal);
-  const seconds = (clock.monotonicMs() - startedMs) / 1000;
-  for (const result of [...bound, ...refusals.map(() => 'unschedulable' as const)]) onResult?.(result, seconds);
+  const report = (results: readonly ScheduleResult[]) => {
+    const seconds = (clock.monotonicMs() - startedMs) / 1000;
+    for (const result of results) onResult?.(result, seconds);
+  };
+  const written = bind(options, assignments, signal).then(report);
+  // Victims may be among the pods that are being bound.
+  if (refusals.some(isPreempting)) await Promise.all([earlier.written, written]);
+  const current = refusals.filter((refusal) => !isPreempting(refusal) || hasItsVictims(view, refusal));
+  for (const refusal of refusals) if (!current.includes(refusal)) queue.postpone(refusal.pod);
+  await reportRefusals(options, current, signal);
+  report(current.map(() => 'unschedulable'));
+  await earlier.written;
+  return { written };
+}
+
+/** Whether all victims still count on nodes. One whose binding has failed meanwhile waits for a node, and must not be deleted. */
+function hasItsVictims({ keeper }: ClusterView, { preemption }: Preempting): boolean {
+  return preemption.victims.every(({ key, uid }) => keeper.placed(key)?.uid === uid);
 }
 
 /**
@@ -93,7 +128,10 @@ async function bind(
   const { client, view, events } = options;
   if (assignments.length === 0) return [];
   const inDoubt = new Set(assignments.filter(({ pod }) => view.keeper.assumedNode(pod) !== undefined));
-  for (const { pod, nodeName } of assignments) view.keeper.assume(pod, nodeName);
+  for (const { pod, nodeName } of assignments) {
+    view.keeper.assume(pod, nodeName);
+    options.queue.binds(pod);
+  }
   const writes = assignments.map(({ pod, nodeName }) => bindingOf(pod, nodeName));
   const results = await resultsOf(() => client.batch(writes, signal), assignments.length);
   return Promise.all(

@@ -23,7 +23,7 @@ async function start() {
   const cycles = async () => {
     for (let i = 0; i < 4; i++) {
       await clock.advance(100);
-      await runCycle({ ...options, events }, stop.signal);
+      await (await runCycle({ ...options, events }, stop.signal)).written;
     }
   };
   const patch = (resource: typeof PERSISTENT_VOLUME_CLAIMS | typeof PERSISTENT_VOLUMES, name: string, merge: object) =>
