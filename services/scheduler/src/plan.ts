@@ -10,6 +10,7 @@ import { withImages } from './plugins/score/image-locality.ts';
 import { BudgetLedger } from './preemption/budget-ledger.ts';
 import { Nominations } from './preemption/nominations.ts';
 import { planPreemption, type PreemptionPlan } from './preemption/plan.ts';
+import { type Candidate, NodeSearch, type Search } from './search.ts';
 
 /** The decision for one pod. */
 export type Decision =
@@ -73,9 +74,6 @@ export interface Plugins {
   readonly scores: readonly ScorePlugin[];
 }
 
-/** The search for nodes ends once it has found this many that fit, or this share of all nodes if that is more. */
-const ENOUGH_NODES = 100;
-const SHARE_OF_NODES = 0.1;
 /**
  * Once a cycle has tried this many pods as victims, it postpones the rest of its pods to the next cycle, which takes them in the same
  * order.
@@ -107,6 +105,7 @@ class Planner {
   readonly #nominations: Nominations;
   readonly #snapshot: ClusterSnapshot;
   readonly #counted: CountedNodes;
+  readonly #search: NodeSearch;
   readonly #affinity: AffinityCounts;
   readonly #spread: SpreadCounts;
   readonly #decided: ReadonlySet<string>;
@@ -123,6 +122,7 @@ class Planner {
     this.#nominations = new Nominations(snapshot.nominated);
     this.#snapshot = snapshot;
     this.#counted = new CountedNodes(this.#nodes);
+    this.#search = new NodeSearch(this.#nodes, plugins.filters);
     this.#affinity = new AffinityCounts(this.#counted, snapshot);
     this.#spread = new SpreadCounts(this.#counted, snapshot.services);
     this.#decided = new Set(pods.map(({ key }) => key));
@@ -131,12 +131,13 @@ class Planner {
   decide(pod: PodInfo): Decision {
     const compared = this.#affinity.compared + this.#spread.compared;
     if (this.#tried >= MAX_TRIED_VICTIMS || compared >= MAX_COMPARED) return { kind: 'postpone', pod };
-    const { filters, scores } = this.#plugins;
+    const { scores } = this.#plugins;
     const known = withImages(this.#spread.withSpreading(this.#affinity.withNeighbours(pod)), this.#snapshot);
     const start = Math.floor(this.#random() * this.#nodes.length);
     const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
     const search =
-      this.#searchNominated(known) ?? findFeasible({ pod: known, nodes: this.#nodes, filters, nominated }, start);
+      this.#searchNominated(known) ??
+      this.#search.find(known, this.#nominations.isEmpty ? undefined : nominated, start);
     const { chosen, points } = choose(known, search.feasible, scores, this.#random);
     const considered: Considered = {
       nodeCount: this.#nodes.length,
@@ -148,6 +149,7 @@ class Planner {
     if (chosen === undefined) return this.#refuse(pod, known, search, considered);
     const node = this.#owned.add(chosen.node, pod);
     this.#nodes[chosen.index] = node;
+    this.#search.changed(chosen.index);
     this.#counted.replace(node);
     this.#affinity.assign(pod, node);
     this.#spread.assign(pod, node);
@@ -222,84 +224,6 @@ function lowestPriorityOn(nodes: readonly NodeInfo[]): number {
   let lowest = Number.POSITIVE_INFINITY;
   for (const { pods } of nodes) for (const { priority } of pods.values()) lowest = Math.min(lowest, priority);
   return lowest;
-}
-
-/** A search for nodes where a pod fits together with the pods that are nominated to them. */
-interface SearchRequest {
-  readonly pod: PodInfo;
-  readonly nodes: readonly NodeInfo[];
-  readonly filters: readonly FilterPlugin[];
-  readonly nominated: (nodeName: string) => readonly PodInfo[];
-}
-
-interface Candidate {
-  readonly node: NodeInfo;
-  readonly index: number;
-}
-
-interface Search {
-  readonly feasible: readonly Candidate[];
-  readonly refusals: readonly Refusal[];
-  /** Why some nodes were not looked at. Absent when all nodes were candidates. */
-  readonly exclusion?: Exclusion;
-}
-
-function findFeasible(request: SearchRequest, start: number): Search {
-  const { pod, nodes, filters } = request;
-  const restriction = restrictionOf(pod, filters);
-  if (restriction === undefined) return search(request, start);
-  const { names, exclusion } = restriction;
-  const named = names.map((name) => indexOfNode(nodes, name)).filter((index) => index >= 0);
-  const feasible: Candidate[] = [];
-  const refusals: Refusal[] = [];
-  for (const index of named) look(request, index, { feasible, refusals });
-  return { feasible, refusals, exclusion };
-}
-
-/**
- * The names of the nodes that the filters restrict the pod to. So a pod of a DaemonSet is planned without a look at the other nodes.
- * Returns undefined when there is no restriction.
- */
-function restrictionOf(
-  pod: PodInfo,
-  filters: readonly FilterPlugin[],
-): { readonly names: readonly string[]; readonly exclusion: Exclusion } | undefined {
-  let names: readonly string[] | undefined;
-  const plugins: string[] = [];
-  for (const { name, conflict } of filters) {
-    const reason = conflict?.(pod);
-    if (reason !== undefined) return { names: [], exclusion: { plugins: [name], conflict: reason } };
-  }
-  for (const { name, nodeNames, noNodeReason } of filters) {
-    const allowed = nodeNames?.(pod);
-    if (allowed === undefined) continue;
-    plugins.push(name);
-    if (allowed.size === 0) return { names: [], exclusion: { plugins: [name], conflict: noNodeReason } };
-    names = names?.filter((one) => allowed.has(one)) ?? [...allowed];
-  }
-  return names === undefined ? undefined : { names, exclusion: { plugins } };
-}
-
-function search(request: SearchRequest, start: number): Search {
-  const { nodes } = request;
-  const enough = Math.max(ENOUGH_NODES, Math.ceil(nodes.length * SHARE_OF_NODES));
-  const feasible: Candidate[] = [];
-  const refusals: Refusal[] = [];
-  for (let i = 0; i < nodes.length && feasible.length < enough; i++)
-    look(request, (start + i) % nodes.length, { feasible, refusals });
-  return { feasible, refusals };
-}
-
-function look(
-  { pod, nodes, filters, nominated }: SearchRequest,
-  index: number,
-  { feasible, refusals }: { readonly feasible: Candidate[]; readonly refusals: Refusal[] },
-): void {
-  const node = nodes[index];
-  if (node === undefined) return;
-  const refusal = refusalOf(pod, node, nominated(node.name), filters);
-  if (refusal === undefined) feasible.push({ node, index });
-  else refusals.push(refusal);
 }
 
 interface Choice {

@@ -41,6 +41,12 @@ export interface FilterPlugin {
   readonly noNodeReason?: string;
   /** Kubernetes' reason against all nodes, when the pod and its volumes suffice to know that no node fits. */
   readonly conflict?: (pod: PodInfo) => string | undefined;
+  /**
+   * Equal for pods that the filter does not distinguish. The pods of a cycle with equal signs share one search for nodes, so what the filter
+   * says of a node may change only when the node gets a further pod, and never from a refusal to a fit. Without a sign, or with `undefined`,
+   * a pod has a search of its own.
+   */
+  readonly sign?: (pod: PodInfo) => string | undefined;
   /** Kubernetes' reasons against the node. The list is empty when the pod fits. */
   readonly filter: (pod: PodInfo, node: NodeInfo) => readonly string[];
   /**

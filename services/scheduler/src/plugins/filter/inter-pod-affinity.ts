@@ -27,6 +27,7 @@ function conflict({ affinity }: PodInfo): string | undefined {
  */
 export const interPodAffinity: FilterPlugin = {
   name: 'InterPodAffinity',
+  sign: ({ affinity, neighbours }) => (affinity?.excess === undefined && neighbours === undefined ? '' : undefined),
   conflict,
   filter: (pod, node) => {
     const { neighbours } = pod;

@@ -10,6 +10,7 @@ export const nodeAffinity: FilterPlugin = {
   name: 'NodeAffinity',
   nodeNames: ({ pod }) => requiredNodeNames(pod.spec),
   noNodeReason: 'pod affinity terms conflict',
+  sign: ({ pod: { spec } }) => JSON.stringify([spec?.nodeSelector, spec?.affinity?.nodeAffinity]),
   filter,
   helps: nodePasses(filter),
 };

@@ -13,4 +13,9 @@ const filter: FilterPlugin['filter'] = ({ pod }, { node }) =>
   neededFeatures(pod).every((feature) => node.status?.declaredFeatures?.includes(feature) === true) ? [] : REASON;
 
 /** Excludes nodes that have not declared a feature that the pod needs. */
-export const nodeDeclaredFeatures: FilterPlugin = { name: 'NodeDeclaredFeatures', filter, helps: nodePasses(filter) };
+export const nodeDeclaredFeatures: FilterPlugin = {
+  name: 'NodeDeclaredFeatures',
+  sign: ({ pod }) => neededFeatures(pod).join(),
+  filter,
+  helps: nodePasses(filter),
+};

@@ -6,6 +6,7 @@ const REASON = ["node(s) didn't have free ports for the requested pod ports"];
 /** Allows nodes on which the pod's host ports are free. */
 export const nodePorts: FilterPlugin = {
   name: 'NodePorts',
+  sign: ({ hostPorts }) => JSON.stringify(hostPorts),
   filter: ({ hostPorts }, { pods }) => {
     if (hostPorts.length === 0) return [];
     for (const other of pods.values()) {

@@ -8,4 +8,9 @@ const filter: FilterPlugin['filter'] = ({ pod }, { node }) =>
   node.spec?.unschedulable === true && !isTolerated(CORDON, pod.spec?.tolerations) ? REASON : [];
 
 /** Excludes cordoned nodes, unless the pod tolerates the taint of such nodes. */
-export const nodeUnschedulable: FilterPlugin = { name: 'NodeUnschedulable', filter, helps: nodePasses(filter) };
+export const nodeUnschedulable: FilterPlugin = {
+  name: 'NodeUnschedulable',
+  sign: ({ pod }) => JSON.stringify(pod.spec?.tolerations ?? []),
+  filter,
+  helps: nodePasses(filter),
+};

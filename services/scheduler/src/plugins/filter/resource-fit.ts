@@ -5,6 +5,7 @@ const NONE: readonly string[] = [];
 /** Allows nodes with room for one more pod and its requests. */
 export const resourceFit: FilterPlugin = {
   name: 'NodeResourcesFit',
+  sign: ({ wanted }) => JSON.stringify(wanted),
   filter: ({ wanted }, { allocatable, requested, pods }) => {
     let reasons: string[] | undefined;
     if (pods.size + 1 > (allocatable['pods'] ?? 0)) reasons = ['Too many pods'];

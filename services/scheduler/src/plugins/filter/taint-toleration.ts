@@ -10,4 +10,9 @@ const filter: FilterPlugin['filter'] = ({ pod }, { node }) => {
 };
 
 /** Allows nodes whose NoSchedule and NoExecute taints the pod tolerates. */
-export const taintToleration: FilterPlugin = { name: 'TaintToleration', filter, helps: nodePasses(filter) };
+export const taintToleration: FilterPlugin = {
+  name: 'TaintToleration',
+  sign: ({ pod }) => JSON.stringify(pod.spec?.tolerations ?? []),
+  filter,
+  helps: nodePasses(filter),
+};

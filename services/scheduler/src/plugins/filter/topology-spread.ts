@@ -41,6 +41,9 @@ function filter(pod: PodInfo, node: NodeInfo): readonly string[] {
  */
 export const topologySpread: FilterPlugin = {
   name: 'PodTopologySpread',
+  // Pods on other nodes matter where constraints exclude nodes.
+  sign: ({ spread, spreading }) =>
+    spread?.excess === undefined && (spreading?.required ?? []).length === 0 ? '' : undefined,
   conflict,
   filter,
   curedByRoom: (pod, node) => filter(pod, node) === UNEVEN,

@@ -8,6 +8,7 @@ import type { FilterPlugin } from '../../framework/plugin.ts';
  */
 export const volumeBinding: FilterPlugin = {
   name: VOLUME_BINDING,
+  sign: ({ volumes }) => (volumes === undefined ? '' : undefined),
   conflict: ({ volumes }) => (volumes?.kind === 'conflict' ? volumes.reason : undefined),
   filter: ({ volumes }, { node }) => (volumes === undefined ? [] : volumeReasons(volumes, node)),
   helps: (change, { pod }) => {
