@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Node, NODES } from '@gantry/objects';
@@ -46,6 +46,8 @@ let before: readonly string[];
 let between: HostLink;
 let namespace: Awaited<ReturnType<Cluster['namespace']>>;
 let first: Node;
+/** Makes a pod on the node of each host, and waits for them. */
+let makePods: (names: readonly string[]) => Promise<void>;
 
 const script = (name: string) => join(cluster.root, 'deploy/bin', name);
 
@@ -95,11 +97,12 @@ beforeAll(async () => {
   const tolerations = [{ operator: 'Exists', effect: 'NoExecute' }];
   const spec = { ...(await pods.serverSpec()), tolerations };
   const nodes = [first.metadata.name ?? '', second.node, third.node];
-  for (const [index, pod] of PODS.entries()) await pods.server(pod, nodes[index] ?? '', 0, spec);
-  for (const pod of PODS) {
-    await pods.untilReady(pod);
-    await kubectl('expose', 'pod', pod, '--port=80', '--target-port=8080');
-  }
+  makePods = async (made) => {
+    for (const [index, pod] of made.entries()) await pods.server(pod, nodes[index] ?? '', 0, spec);
+    for (const pod of made) await pods.untilReady(pod);
+  };
+  await makePods(PODS);
+  for (const pod of PODS) await kubectl('expose', 'pod', pod, '--port=80', '--target-port=8080');
 }, 900_000);
 
 afterAll(async () => {
@@ -208,6 +211,54 @@ test('a cut link between two further hosts parts their pods alone, until it heal
   await between.set('up');
   await untilReached('on-second', 'on-third', target);
   await untilReached('on-third', 'on-second', `on-second.${namespace.name}`);
+});
+
+test('a restored cluster is itself again on each host', { timeout: 900_000 }, async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'gantry-hosts-'));
+  const file = join(folder.path, 'state.snapshot');
+  const snapshot = async (verb: string) => {
+    const options = { env: { GANTRY_HOME: cluster.home }, timeoutMs: 600_000 };
+    const { code, stderr, stdout } = await runProgram(script('snapshot'), [verb, file], options);
+    expect(code, `${stderr}${stdout}`).toBe(0);
+  };
+  const containersOn = async ({ lab }: Joined, uid: string) =>
+    await lab.must('docker', ['ps', '-q', '--filter', `label=io.kubernetes.pod.uid=${uid}`]);
+  const uidsOf = async (names: readonly string[]) => {
+    const pods = await cluster.pods(namespace.name);
+    return names.map((name) => pods.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? '');
+  };
+  const uids = await uidsOf(PODS);
+  await snapshot('save');
+
+  // On each host, one pod is gone and another one has come.
+  const later = ['later-on-first', 'later-on-second', 'later-on-third'];
+  await makePods(later);
+  const laterUids = await uidsOf(later);
+  await kubectl('delete', 'pod', ...PODS);
+  await snapshot('restore');
+
+  for (const [index, host] of joined.entries()) {
+    const [was = '', laterUid = ''] = [uids[index + 1], laterUids[index + 1]];
+    await eventually(`${host.node} is Ready`, SOON_MS, async () => isReady(await cluster.get(NODES, '', host.node)));
+    await eventually(
+      `the pod of then runs on ${host.node}`,
+      SOON_MS,
+      async () => (await containersOn(host, was)) !== '',
+    );
+    await eventually(`the later pod is gone from ${host.node}`, SOON_MS, async () => {
+      return (await containersOn(host, laterUid)) === '';
+    });
+  }
+  await eventually('the pods are those of then, and Ready', SOON_MS, async () => {
+    const pods = await cluster.pods(namespace.name);
+    expect(pods.map(({ metadata }) => metadata.uid).toSorted()).toEqual(uids.toSorted());
+    expect(pods.every(isReady)).toBe(true);
+    return true;
+  });
+  for (const [from, to] of PAIRS) {
+    await untilReached(from, to, `${to}.${namespace.name}.svc.cluster.local`);
+    await untilReached(to, from, `${from}.${namespace.name}.svc.cluster.local`);
+  }
 });
 
 test('leave removes from each host all that join and the pods made there', async () => {
