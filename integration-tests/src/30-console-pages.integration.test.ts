@@ -4,7 +4,7 @@ import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICE_ACCOUNTS } from '@gantry/obj
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { ConsoleBrowser, expectAccessible } from './harness/console-browser.ts';
-import { takePictures } from './harness/console-pictures.ts';
+import { takePictures, viewsOf } from './harness/console-pictures.ts';
 import { eventually } from './harness/eventually.ts';
 import { COMPONENTS, leaderOf } from './harness/leaders.ts';
 
@@ -88,7 +88,7 @@ test('a one-time link signs in once, and its code leaves the address', async () 
 if (process.env['GANTRY_CONSOLE_PICTURES'] === '1')
   test('pictures of the views are taken', async () => {
     await cluster.untilRolledOut(ns, 'web');
-    await takePictures(browser, join(cluster.root, 'docs/pictures'), ns);
+    await takePictures(browser, join(cluster.root, 'docs/pictures'), viewsOf(ns));
   });
 
 describe('objects', () => {

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { ConsoleBrowser, expectAccessible } from './harness/console-browser.ts';
+import { takePictures } from './harness/console-pictures.ts';
 import { eventually } from './harness/eventually.ts';
 
 const SOON_MS = 60_000;
@@ -108,6 +109,12 @@ test("a leader is killed by a button; the checker's verdict comes, and kubectl s
   expect(violations.replaceAll(/I6: \S+ nobody led for [\d.]+ ms/g, '').trim()).toBe('');
   expect(await cluster.mustKubectl(['get', 'chaosruns', '-o', 'jsonpath={.items[0].metadata.finalizers}'])).toBe('');
 });
+
+if (process.env['GANTRY_CONSOLE_PICTURES'] === '1')
+  test('a picture of the view is taken', async () => {
+    const view = { name: 'chaos', path: '/chaos', shows: 'Longest gap' };
+    await takePictures(browser, join(cluster.root, 'docs/pictures'), [view]);
+  });
 
 test('all views show the cluster at a moment of the recorded run', async () => {
   const folder = await cluster.mustKubectl(['get', 'chaosruns', '-o', 'jsonpath={.items[0].status.folder}']);

@@ -16,12 +16,12 @@ interface View {
   readonly act?: (page: Page) => Promise<void>;
 }
 
-/** Takes a picture of each view, for docs/pictures. `namespace` has the Deployment `web` and the pods of the test. */
-export async function takePictures(browser: ConsoleBrowser, folder: string, namespace: string): Promise<void> {
+/** Takes a picture of each view, for docs/pictures. */
+export async function takePictures(browser: ConsoleBrowser, folder: string, views: readonly View[]): Promise<void> {
   const page = await browser.signedIn({ viewport: SIZE, colorScheme: 'light', deviceScaleFactor: 1 });
   const session = await page.context().newCDPSession(page);
   mkdirSync(folder, { recursive: true });
-  for (const { name, path, shows, act } of viewsOf(namespace)) {
+  for (const { name, path, shows, act } of views) {
     await browser.open(page, path);
     await page.getByText(shows).first().waitFor();
     await act?.(page);
@@ -34,7 +34,8 @@ export async function takePictures(browser: ConsoleBrowser, folder: string, name
   await page.context().close();
 }
 
-function viewsOf(namespace: string): readonly View[] {
+/** `namespace` has the Deployment `web` and the pods of the test. */
+export function viewsOf(namespace: string): readonly View[] {
   const pod = `/objects/pods/${namespace}`;
   return [
     { name: 'cluster', path: '/', shows: /nodes ready/ },
