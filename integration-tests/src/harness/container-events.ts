@@ -21,10 +21,13 @@ interface WrittenEvent {
   readonly Actor: { readonly Attributes: Readonly<Record<string, string>> };
 }
 
-/** Records the starts and ends of containers with these labels. */
+/** Records the starts and ends of the cluster's containers with these labels. */
 export async function recordContainerEvents(cluster: Cluster, labels: readonly string[]): Promise<ContainerEvents> {
   const since = await cluster.docker(['info', '-f', '{{.SystemTime}}']);
-  const filters = ['event=start', 'event=die', ...labels.map((label) => `label=${label}`)];
+  const filters = [
+    ...['event=start', 'event=die'],
+    ...[`gantry.cluster=${cluster.clusterId}`, ...labels].map((label) => `label=${label}`),
+  ];
   const args = ['--since', since, '--format', '{{json .}}', ...filters.flatMap((filter) => ['--filter', filter])];
   const running = startProgram('docker', ['events', ...args], {});
   return {
