@@ -30,6 +30,13 @@ class ByName extends BaseSequencer {
     const byName = bySize.filter(isOfAll).toSorted((one, other) => (one.moduleId < other.moduleId ? -1 : 1));
     return [...byName, ...bySize.filter((file) => !isOfAll(file))];
   }
+
+  /** Files in turns, by name. Vitest's own division by a hash left one of two halves four minutes longer. */
+  override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { index, count } = this.ctx.config.shard ?? { index: 1, count: 1 };
+    const byName = files.toSorted((one, other) => (one.moduleId < other.moduleId ? -1 : 1));
+    return await Promise.resolve(byName.filter((_, position) => position % count === index - 1));
+  }
 }
 
 const resolve = { conditions: ['gantry-source'] };
