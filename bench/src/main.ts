@@ -12,8 +12,9 @@
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- --dev [--nodes 1000] hollow
 //     one process that plays so many nodes with ten pods each: time, memory, cost at rest
-//   npm run bench -- --dev [--etcd 1] [--workloads REGEX] [--profile DIR] scheduler
-//     scheduler_perf's workloads: an API server, our scheduler, 5,000 Node objects; pods a second and CPU a pod
+//   npm run bench -- --dev [--etcd 1] [--workloads REGEX] [--profile DIR] [--beside PROGRAM] scheduler
+//     scheduler_perf's workloads: an API server, our scheduler, 5,000 Node objects; pods a second and CPU a pod. Each is run again with
+//     the program, a kube-scheduler, in the place of ours
 //   npm run bench -- [--workloads REGEX] decisions
 //     the same without an API: the scheduler's queue, caches and decisions in this process
 //   npm run bench -- footprint pods
@@ -30,6 +31,7 @@
 //   npm run bench -- streams
 //     a gigabyte through kubectl exec and cp, and through docker exec; needs kubectl
 import { writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type MeasuredCluster, openCluster } from './cluster.ts';
 import { measureControllers } from './controllers.ts';
@@ -157,12 +159,17 @@ if (positionals.includes(HOLLOW)) {
 if (positionals.includes(SCHEDULER)) {
   if (!values.dev) throw new Error(`${SCHEDULER} needs --dev: it starts an API server and a scheduler itself`);
   print(`\n## ${SCHEDULER}, an API server over etcd of ${values.etcd} members\n`);
-  const start = () => apiTarget(Number(values.etcd), values.profile);
-  await measureScheduler({ start, wanted: values.workloads, print });
+  const options = { etcdMembers: Number(values.etcd), profileDir: values.profile };
+  const { beside } = values;
+  const targets = {
+    ours: () => apiTarget(options),
+    ...(beside !== undefined && { [basename(beside)]: () => apiTarget({ ...options, program: beside }) }),
+  };
+  await measureScheduler({ targets, wanted: values.workloads, print });
 }
 if (positionals.includes(DECISIONS)) {
   print(`\n## ${DECISIONS}: a scheduler without an API\n`);
-  await measureScheduler({ start: directTarget, wanted: values.workloads, print });
+  await measureScheduler({ targets: { ours: directTarget }, wanted: values.workloads, print });
 }
 
 async function speed(): Promise<readonly Result[]> {

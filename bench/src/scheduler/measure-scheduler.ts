@@ -8,21 +8,25 @@ const TIMES_FLOOR = 5;
 const GROWTH = [10, 100, 1000].flatMap((nodes) => [100, 1000, 10_000].map((pods) => ({ nodes, pods })));
 
 export interface SchedulerOptions {
-  /** Starts a target for one workload. */
-  readonly start: () => SchedulerTarget | Promise<SchedulerTarget>;
+  /** Start a target for one workload, by the name of the scheduler. */
+  readonly targets: Readonly<Record<string, () => SchedulerTarget | Promise<SchedulerTarget>>>;
   /** A regular expression for the names of the workloads. */
   readonly wanted: string;
   readonly print: (line: string) => void;
 }
 
 /** The workloads of scheduler_perf: pods a second beside the floor of Kubernetes' CI, and CPU a pod. */
-export async function measureScheduler({ start, wanted, print }: SchedulerOptions): Promise<void> {
+export async function measureScheduler({ targets, wanted, print }: SchedulerOptions): Promise<void> {
   const chosen = [...WORKLOADS, ...GROWTH.map(growth)].filter(({ name }) => new RegExp(wanted).test(name));
-  print('| workload | pods | pods/s | floor, newest | asked | scheduler, ms a pod | apiserver | etcd | busiest |');
-  print('| --- | --- | --- | --- | --- | --- | --- | --- | --- |');
+  print(
+    '| workload | scheduler | pods | pods/s | floor, newest | asked | scheduler, ms a pod | apiserver | etcd | busiest |',
+  );
+  print('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
   for (const workload of chosen) {
-    await using target = await start();
-    print(lineOf(workload, await runWorkload(target, workload)));
+    for (const [scheduler, start] of Object.entries(targets)) {
+      await using target = await start();
+      print(lineOf(workload, scheduler, await runWorkload(target, workload)));
+    }
   }
 }
 
@@ -37,7 +41,7 @@ function growth({ nodes, pods }: { readonly nodes: number; readonly pods: number
   };
 }
 
-function lineOf(workload: Workload, { name, pods, seconds, cpuMs }: WorkloadResult): string {
+function lineOf(workload: Workload, scheduler: string, { name, pods, seconds, cpuMs }: WorkloadResult): string {
   const { floor, newestFloor, timesFloor = TIMES_FLOOR } = workload;
   const rate = pods / seconds;
   const floors = [floor, newestFloor].map((one) => one ?? '-').join(', ');
@@ -46,5 +50,5 @@ function lineOf(workload: Workload, { name, pods, seconds, cpuMs }: WorkloadResu
   const each = Object.values(cpuMs).map((ms) => (ms / pods).toFixed(3));
   const [busiest, most] = Object.entries(cpuMs).reduce((max, one) => (one[1] > max[1] ? one : max));
   const share = `${busiest}, ${((most / seconds / 1000) * 100).toFixed(0)} % of a core`;
-  return `| ${name} | ${pods} | ${rate.toFixed(0)} | ${floors} | ${asked} | ${each.join(' | ')} | ${share} |`;
+  return `| ${name} | ${scheduler} | ${pods} | ${rate.toFixed(0)} | ${floors} | ${asked} | ${each.join(' | ')} | ${share} |`;
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '@gantry/base';
 import { createHttpClient, type HttpClient, ignoreReasons, type ObjectWrite } from '@gantry/client';
@@ -7,7 +8,7 @@ import { type KubeObject, NODES, type ObjectKey, PODS, type Resource } from '@ga
 import { DecisionLoop } from '@gantry/scheduler/testing';
 import { deadline } from '../cluster.ts';
 import { cpuMs, sumOf } from '../processes.ts';
-import { startDevServer } from '../speed/dev-server.ts';
+import { type DevServer, startDevServer } from '../speed/dev-server.ts';
 import { grpcClient } from '../speed/grpc-endpoint.ts';
 import { HIGH_PRIORITY } from './templates.ts';
 
@@ -53,15 +54,19 @@ function withPriority(pod: KubeObject & { spec?: { priorityClassName?: string } 
   return { ...pod, spec: { ...pod.spec, priority: HIGH_PRIORITY.value } } as KubeObject;
 }
 
-/** An API server over its own etcd, and a scheduler; with profiles of both in `profileDir`. */
-export async function apiTarget(etcdMembers: number, profileDir: string | undefined): Promise<SchedulerTarget> {
+export interface ApiTargetOptions {
+  readonly etcdMembers: number;
+  /** Folder for profiles of the API server and of our scheduler. */
+  readonly profileDir: string | undefined;
+  /** A kube-scheduler that schedules instead of ours. */
+  readonly program?: string;
+}
+
+/** An API server over its own etcd, and a scheduler. */
+export async function apiTarget({ etcdMembers, profileDir, program }: ApiTargetOptions): Promise<SchedulerTarget> {
   const dev = await startDevServer({ profileDir, etcdMembers });
   const { target, grpcPort, grpcAddresses, pids } = dev.server;
-  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  const args = ['--max-semi-space-size=16', '--conditions=gantry-source', ...profiling, MAIN];
-  const child = spawn(process.execPath, [...args, dev.kubeconfig, String(grpcPort)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = program === undefined ? startOurs(dev, profileDir) : startKubeScheduler(dev, program);
   const client = grpcClient(target, grpcPort, grpcAddresses);
   const rest = createHttpClient({ ...target, fieldManager: 'bench' });
   const bound = new BoundPods(rest);
@@ -93,6 +98,27 @@ export async function apiTarget(etcdMembers: number, profileDir: string | undefi
       await dev[Symbol.asyncDispose]();
     },
   };
+}
+
+function startOurs({ kubeconfig, server }: DevServer, profileDir: string | undefined): ChildProcess {
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const args = ['--max-semi-space-size=16', '--conditions=gantry-source', ...profiling, MAIN];
+  return spawn(process.execPath, [...args, kubeconfig, String(server.grpcPort)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+/** With the request rate of scheduler_perf: the default of 50 requests a second would be what is measured. */
+function startKubeScheduler({ kubeconfig }: DevServer, program: string): ChildProcess {
+  const config = `${kubeconfig}-scheduler.json`;
+  const text = {
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    clientConnection: { kubeconfig, qps: 5000, burst: 5000 },
+    leaderElection: { leaderElect: false },
+  };
+  writeFileSync(config, JSON.stringify(text));
+  return spawn(program, [`--config=${config}`, '--secure-port=0', '--v=0'], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** Admission gives a new node the taint of one that is not ready. */
