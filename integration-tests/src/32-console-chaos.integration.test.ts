@@ -105,7 +105,8 @@ test("a leader is killed by a button; the checker's verdict comes, and kubectl s
   await expectAccessible(page);
   expect(await cluster.mustKubectl(['get', 'chaosruns'])).toMatch(/^kill-\S+ +(Passed|Violated) +1 +\d+ +\d+ /m);
   const violations = await cluster.mustKubectl(['get', 'chaosruns', '-o', 'jsonpath={.items[0].status.violations[*]}']);
-  // A busy machine elects late: I6 bounds the time without a leader.
+  // I6 bounds the wall time without a leader. A machine that runs other tests at the same time exceeds it without a defect, so this test
+  // accepts violations of I6; the campaigns of `npm run chaos` judge it. Violations of other invariants fail this test.
   expect(violations.replaceAll(/I6: \S+ nobody led for [\d.]+ ms/g, '').trim()).toBe('');
   expect(await cluster.mustKubectl(['get', 'chaosruns', '-o', 'jsonpath={.items[0].metadata.finalizers}'])).toBe('');
 });

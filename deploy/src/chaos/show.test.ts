@@ -1,34 +1,12 @@
 import { ManualClock } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
 import { electionOf, Leaders } from './elections.ts';
-import type { PlannedFault } from './fault.ts';
 import { renderLive, showLive } from './show-live.ts';
 import { showLines } from './show-lines.ts';
+import { exampleFault, exampleResult } from './testing/example-run.ts';
 import { Tally } from './workloads/tally.ts';
 
-const fault: PlannedFault = {
-  id: 'f1',
-  kind: 'cut',
-  target: 'agent/1',
-  peer: 'apiserver',
-  round: 0,
-  atMs: 0,
-  durationMs: 5_000,
-  choice: 0,
-};
-const result = {
-  plan: [],
-  seed: 7,
-  folder: '/run',
-  faults: 1,
-  kinds: 1,
-  acknowledged: 5,
-  unknown: 0,
-  longestGapMs: 1_500,
-  services: new Tally().services,
-  violations: ['counter-0 is 3 after 4 acknowledged increments'],
-  ended: 'by itself',
-} as const;
+const result = { ...exampleResult, violations: ['counter-0 is 3 after 4 acknowledged increments'] };
 const value = Buffer.from('abc_1').toString('base64');
 const elected = {
   type: 'put',
@@ -55,11 +33,11 @@ test('lines show faults, elections, load and the verdict', async () => {
   const tally = new Tally();
   const view = showLines(clock, (more) => (text += more));
   view.onWorking(tally);
-  view.onStart(fault, 'agent and apiserver');
+  view.onStart(exampleFault, 'agent and apiserver');
   for (const election of electionOf(elected)) view.onElection(election);
   await clock.advance(2_000);
   tally.ack(0);
-  view.onHeal(fault);
+  view.onHeal(exampleFault);
   await clock.advance(8_000);
   view.onResult(result);
   view[Symbol.dispose]();
@@ -81,12 +59,12 @@ test('the picture fits the screen, and its lines stay when it ends', async () =>
   let text = '';
   const screen = { columns: 40, rows: 12, write: (more: string) => (text += more) };
   const view = showLive(clock, screen, () => Promise.resolve([]));
-  view.onPlan([fault], '/run');
-  view.onStart(fault, 'agent and apiserver');
+  view.onPlan([exampleFault], '/run');
+  view.onStart(exampleFault, 'agent and apiserver');
   text = '';
   await clock.advance(500);
   expect(text).toContain('  cut agent/1 apiserver  4.5 s left  age');
-  view.onHeal(fault);
+  view.onHeal(exampleFault);
   text = '';
   await clock.advance(500);
   expect(text).toContain('faults now: none');

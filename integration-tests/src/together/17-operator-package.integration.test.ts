@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { CONFIG_MAPS, EVENTS, LEASES } from '@gantry/objects';
@@ -166,11 +166,12 @@ test('an operator in an empty project works, reports and stops in order', async 
   }
 });
 
-/** A project as `npm create gantry-controller` makes it, with its dependencies. */
-const generatedProject = async (): Promise<string> => {
+let generated: Promise<string> | undefined;
+/** A project as `npm create gantry-controller` makes it, with its dependencies. It is made once. */
+const generatedProject = (): Promise<string> => (generated ??= generateProject());
+const generateProject = async (): Promise<string> => {
   const create = join(cluster.root, 'packages/create-gantry-controller/bin/create-gantry-controller.js');
   const folder = join(project, GENERATED);
-  if (await stat(folder).catch(() => undefined)) return folder;
   await run(process.execPath, [create, GENERATED, '--group', GROUP, '--operator', packed], project);
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder);
   return folder;

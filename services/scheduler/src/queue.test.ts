@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it } from 'vitest';
@@ -152,6 +155,55 @@ describe('a scheduling queue', () => {
     queue.refused(taken ?? info('a'), FIT);
     await clock.advance(2000);
     expect(names(queue)).toEqual(['default/a']);
+  });
+
+  it('leaves a pod alone while its binding is written', async () => {
+    const { clock, queue } = start();
+    const tolerant = createPodInfo(examplePod('a', { spec: { priority: 0, tolerations: [{ operator: 'Exists' }] } }));
+    queue.put(info('a'));
+    const [taken] = queue.take(1);
+    queue.binds(taken ?? info('none'));
+    expect(queue.counts()).toEqual({ active: 0, backoff: 0, unschedulable: 0 });
+    queue.put(tolerant);
+    queue.move(() => true);
+    await clock.advance(300_000);
+    expect(names(queue)).toEqual([]);
+    // The binding has failed: the newest version of the pod is tried again after its back-off.
+    queue.failed(taken ?? info('none'));
+    expect(queue.counts()).toEqual({ active: 0, backoff: 1, unschedulable: 0 });
+    await clock.advance(1000);
+    expect(queue.take(1)).toEqual([tolerant]);
+  });
+
+  it('treats a pod as new that has the name of one whose binding is written', () => {
+    const { queue } = start();
+    queue.put(info('a'));
+    const [old] = queue.take(1);
+    queue.binds(old ?? info('none'));
+    const replaced = { ...info('a'), uid: 'another' };
+    queue.put(replaced);
+    queue.failed(old ?? info('none'));
+    expect(queue.take(10)).toEqual([replaced]);
+    queue.binds(replaced);
+    queue.remove('default/a');
+    queue.failed(replaced);
+    expect(queue.counts()).toEqual({ active: 0, backoff: 0, unschedulable: 0 });
+  });
+
+  it('keeps no changes of the cluster for pods whose bindings are written', async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const { queue } = start();
+    queue.put(info('a'));
+    queue.binds(queue.take(1)[0] ?? info('none'));
+    let change: (() => boolean) | undefined = () => true;
+    const kept = new WeakRef(change);
+    queue.move(change);
+    change = undefined;
+    await nextTurn();
+    collectGarbage();
+    expect(kept.deref()).toBeUndefined();
+    expect(names(queue)).toEqual([]);
   });
 
   it('forgets a pod that was removed during its decision', () => {

@@ -51,7 +51,10 @@ export class NodeSearch {
     this.#changes.push(index);
   }
 
-  /** `nominated` returns the pods that count on a node besides its own; undefined when there are none. */
+  /**
+   * Finds the nodes where a pod fits. `nominated` returns the pods that are nominated to a node, for which room is reserved there; it is
+   * undefined when no pod is nominated. The search begins at the index `start`, from 0 to the number of nodes less one.
+   */
   find(pod: PodInfo, nominated: ((nodeName: string) => readonly PodInfo[]) | undefined, start: number): Search {
     const restriction = restrictionOf(pod, this.#filters);
     if (restriction !== undefined) {

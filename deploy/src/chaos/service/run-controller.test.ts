@@ -4,28 +4,15 @@ import { CUSTOM_RESOURCE_DEFINITIONS, StatusError } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { CommandError } from '../../machine/command-error.ts';
 import { FAULT_KINDS } from '../faults/index.ts';
+import { exampleResult } from '../testing/example-run.ts';
 import { WORKLOADS } from '../workloads/index.ts';
-import { Tally } from '../workloads/tally.ts';
 import { CHAOS_RUNS } from './kinds.ts';
 import { type Checked, FINALIZER, RunController } from './run-controller.ts';
 
 const { signal } = new AbortController();
 const SPEC = { duration: '1m', intensity: 2, settle: '10m', calm: '5s', undisturbed: 'none' };
 const CHECKED: Checked = {
-  result: {
-    plan: [],
-    seed: 7,
-    folder: '/run',
-    faults: 1,
-    kinds: 1,
-    acknowledged: 5,
-    unknown: 0,
-    longestGapMs: 0,
-    services: new Tally().services,
-    violations: [],
-    ended: 'by itself',
-    outcome: 'ok',
-  },
+  result: exampleResult,
   verdict: { outcome: 'ok', problems: [], invariants: [], loads: [] },
 };
 

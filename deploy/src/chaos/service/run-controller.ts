@@ -198,7 +198,7 @@ export class RunController {
   }
 }
 
-/** With the version: a conflict when somebody else has changed the list. */
+/** Merge-patch metadata for a list of finalizers. It has the resourceVersion, so a write between the read and the patch causes a conflict. */
 function finalizersOf({ metadata: { uid, resourceVersion } }: ChaosRun, finalizers: readonly string[]): object {
   return { uid, resourceVersion, finalizers };
 }

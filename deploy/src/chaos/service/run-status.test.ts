@@ -1,32 +1,9 @@
 import { ManualClock } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
+import { exampleFault, exampleResult } from '../testing/example-run.ts';
 import { Tally } from '../workloads/tally.ts';
 import { RunStatus } from './run-status.ts';
 
-const fault = {
-  id: 'f1',
-  kind: 'cut',
-  target: 'agent/1',
-  peer: 'apiserver',
-  round: 0,
-  atMs: 0,
-  durationMs: 5_000,
-  choice: 0,
-} as const;
-const result = {
-  plan: [],
-  seed: 7,
-  folder: '/run',
-  faults: 1,
-  kinds: 1,
-  acknowledged: 5,
-  unknown: 0,
-  longestGapMs: 1_500,
-  services: new Tally().services,
-  violations: [],
-  ended: 'by itself',
-  outcome: 'ok',
-} as const;
 const invariant = {
   invariant: 'I1',
   title: 'Epochs increase',
@@ -40,7 +17,7 @@ const verdict = { outcome: 'ok', problems: [], invariants: [invariant], loads: [
 function startRun() {
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   const status = new RunStatus(clock, 7);
-  status.view.onPlan([fault], '/run');
+  status.view.onPlan([exampleFault], '/run');
   return { clock, status };
 }
 
@@ -49,7 +26,7 @@ test('faults are active from their start to their end, and requests are counted 
   expect(status.current).toMatchObject({ phase: 'Preparing', seed: 7, plannedFaults: 1, folder: '/run' });
   const tally = new Tally();
   status.view.onWorking(tally);
-  status.view.onStart(fault, 'agent-1 and apiserver-1');
+  status.view.onStart(exampleFault, 'agent-1 and apiserver-1');
   tally.ack(0);
   tally.ack(1_500.4);
   status.view.onElection({ component: 'kube-scheduler', epoch: 5, holder: 'abc' });
@@ -61,7 +38,7 @@ test('faults are active from their start to their end, and requests are counted 
     requests: { acknowledged: 2, refused: 0, unknown: 0 },
     longestGapMs: 1_500,
   });
-  status.view.onHeal(fault);
+  status.view.onHeal(exampleFault);
   expect(status.current.active).toEqual([]);
   expect(status.current.lines?.at(-1)).toContain('f1 cut agent/1 apiserver ends');
 });
@@ -73,7 +50,7 @@ test.each([
   [{ ended: 'by the user' }, 'Inconclusive', 'ended early'],
 ] as const)('a result with %j is %s', (more, phase, message) => {
   const { status } = startRun();
-  const end = status.end({ result: { ...result, ...more }, verdict });
+  const end = status.end({ result: { ...exampleResult, ...more }, verdict });
   expect(end).toMatchObject({ phase, message, replay: 'npm run chaos -- --replay /run' });
   expect(end.invariants).toEqual([
     { invariant: 'I1', title: 'Epochs increase', state: 'holds', checked: 3, unit: 'terms' },
@@ -88,6 +65,6 @@ test('texts and their number are bounded', () => {
   expect(lines).toHaveLength(100);
   expect(Math.max(message.length, ...lines.map(({ length }) => length))).toBeLessThan(600);
   const violations = Array.from({ length: 1_000 }, () => 'y'.repeat(2_000));
-  const end = status.end({ result: { ...result, violations }, verdict });
+  const end = status.end({ result: { ...exampleResult, violations }, verdict });
   expect(JSON.stringify(end).length).toBeLessThan(100_000);
 });

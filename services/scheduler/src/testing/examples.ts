@@ -24,34 +24,24 @@ export function exampleNode(name: string, options: NodeOptions = {}): Node {
 }
 
 interface PodOptions {
-  readonly namespace?: string;
-  readonly labels?: Record<string, string>;
+  readonly namespace?: string | undefined;
+  readonly labels?: Record<string, string> | undefined;
   readonly cpu?: string;
   readonly memory?: string;
   readonly node?: string;
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   readonly hostPort?: number;
   readonly spec?: Partial<PodSpec>;
 }
 
 /** An example of a pending pod with one container. */
 export function examplePod(name: string, options: PodOptions = {}): Pod {
-  const { namespace = 'default', labels, cpu, memory, node, owner, hostPort, spec } = options;
+  const { namespace, labels, cpu, memory, node, owner, hostPort, spec } = options;
   const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: {
-      name,
-      namespace,
-      uid: `uid-${name}`,
-      ...(labels === undefined ? {} : { labels }),
-      ...(owner === undefined
-        ? {}
-        : {
-            ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: owner, controller: true }],
-          }),
-    },
+    metadata: exampleMetadata(name, { namespace, labels, owner }),
     spec: {
       containers: [
         {
@@ -66,6 +56,21 @@ export function examplePod(name: string, options: PodOptions = {}): Pod {
       ...spec,
     },
     status: { phase: 'Pending' },
+  };
+}
+
+/** The metadata of a pod in `default`, unless `options` says otherwise. `owner` is the name and the uid of a ReplicaSet. */
+export function exampleMetadata(
+  name: string,
+  { namespace = 'default', labels, owner }: Pick<PodOptions, 'namespace' | 'labels' | 'owner'>,
+): Pod['metadata'] {
+  const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', controller: true };
+  return {
+    name,
+    namespace,
+    uid: `uid-${name}`,
+    ...(labels === undefined ? {} : { labels }),
+    ...(owner === undefined ? {} : { ownerReferences: [{ ...controller, name: owner, uid: owner }] }),
   };
 }
 

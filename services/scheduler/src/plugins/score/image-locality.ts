@@ -26,7 +26,7 @@ export const imageLocality: ScorePlugin = {
   },
 };
 
-/** Returns the pod with those of its images that nodes have, or unchanged when no node has any. */
+/** Returns the pod with the images of its containers that at least one node has. Returns the pod itself when there are none. */
 export function withImages(info: PodInfo, { imageHolders, nodes }: ClusterSnapshot): PodInfo {
   if (imageHolders.size === 0) return info;
   const { containers = [], initContainers = [], volumes = [] } = info.pod.spec ?? {};

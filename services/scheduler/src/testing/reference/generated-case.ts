@@ -5,7 +5,6 @@ import type {
   Namespace,
   Node,
   NodeSelectorRequirement,
-  OwnerReference,
   Pod,
   PodAffinityTerm,
   PodDisruptionBudget,
@@ -16,6 +15,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '@gantry/objects';
+import { exampleMetadata } from '../examples.ts';
 
 type Labels = Record<string, string>;
 
@@ -37,7 +37,10 @@ const NAMESPACES = ['default', 'other', 'third'];
 const IMAGES = ['app', 'web:1', 'example.com:5000/db', 'example.com/cache@sha256:abc'];
 const EFFECTS = ['NoSchedule', 'NoExecute', 'PreferNoSchedule'];
 
-/** The case of a seed: always the same. A pod uses some of the features of scheduling, seldom many at once. Volumes are left out. */
+/**
+ * The case of a seed: always the same. A pod uses some of the features of scheduling, seldom many at once. Volumes are left out. Run as a
+ * program, this file prints the first cases, one a line, for `main.go`.
+ */
 export function generatedCase(seed: number): GeneratedCase {
   return new Generator(seed).case();
 }
@@ -174,14 +177,7 @@ class Generator {
     return {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: {
-        name,
-        namespace,
-        uid: `uid-${name}`,
-        ...(labels === undefined ? {} : { labels }),
-        ...(owner === undefined ? {} : { ownerReferences: [ownedBy(owner)] }),
-        ...metadata,
-      },
+      metadata: { ...exampleMetadata(name, { namespace, labels, owner }), ...metadata },
       spec: {
         ...init,
         containers: [
@@ -305,15 +301,11 @@ class Generator {
   }
 }
 
-function ownedBy(app: string): OwnerReference {
-  return { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: app, uid: `uid-of-${app}`, controller: true };
-}
-
 function replicaSetOf(app: string): ReplicaSet {
   return {
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
-    metadata: { name: app, namespace: 'default', uid: `uid-of-${app}` },
+    metadata: { name: app, namespace: 'default', uid: app },
     spec: { selector: { matchLabels: { set: app } } },
   };
 }
@@ -325,4 +317,9 @@ function serviceOf(app: string): Service {
     metadata: { name: app, namespace: 'default' },
     spec: { selector: { app } },
   };
+}
+
+if (import.meta.main) {
+  const count = Number(process.argv[2] ?? 5000);
+  for (let seed = 0; seed < count; seed++) process.stdout.write(`${JSON.stringify(generatedCase(seed))}\n`);
 }

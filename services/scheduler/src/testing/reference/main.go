@@ -3,6 +3,7 @@
 //
 // It belongs into a copy of the module k8s.io/kubernetes (cmd/scheduling-cases/main.go), as it uses packages that are not exported:
 //
+//	node --conditions=gantry-source services/scheduler/src/testing/reference/generated-case.ts 5000 > cases.jsonl
 //	go build -mod=mod -o scheduling-cases ./cmd/scheduling-cases && ./scheduling-cases < cases.jsonl > answers.jsonl
 package main
 
