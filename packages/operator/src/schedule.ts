@@ -6,13 +6,16 @@ export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
 
+/** Far more than a schedule needs. A message repeats the text, and must fit into a condition. */
+const MAX_TEXT = 1000;
+
 /** The times of a schedule, in milliseconds since 1970. */
 export class Schedule {
   readonly #parsed: CronSchedule;
 
   /**
    * Parses a schedule as the controller of CronJobs does: five fields, `@daily` and the like, or `@every 90m`. `timeZone` is a name such as
-   * `Europe/Berlin`; UTC when absent. Throws ScheduleError.
+   * `Europe/Berlin`; UTC when absent. Throws ScheduleError, also for a text of more than 1,000 characters.
    *
    * @example
    * ```ts
@@ -22,12 +25,14 @@ export class Schedule {
    * ```
    */
   constructor(text: string, timeZone?: string) {
+    for (const [what, { length }] of [['schedule', text] as const, ['time zone', timeZone ?? ''] as const])
+      if (length > MAX_TEXT) throw new ScheduleError(`the ${what} has ${length} characters, more than ${MAX_TEXT}`);
     const parsed = parseCronSchedule(text, timeZone);
     if ('fault' in parsed) throw new ScheduleError(`${JSON.stringify(text)}: ${parsed.fault}`);
     this.#parsed = parsed;
   }
 
-  /** The first time after `after`; undefined when there is none in the next five years. */
+  /** The first time after `after`; undefined when there is none in the next five years, or before the year 10000. */
   next(after: Instant): Instant | undefined {
     return nextCronTime(this.#parsed, after);
   }

@@ -107,6 +107,33 @@ describe('the next time of a schedule', () => {
   });
 });
 
+describe('times that no calendar has', () => {
+  const ZONES = ['', 'America/New_York'];
+  it.each(['0 0 * 1 *', '0 0 30 2 *', '@every 2562047h'])('end the search of %s', (text) => {
+    for (const zone of ZONES) {
+      const schedule = parse(text, zone);
+      for (const after of [
+        Number.NaN,
+        Number.POSITIVE_INFINITY,
+        8.64e15,
+        8.64e15 - 1e9,
+        Date.parse('9999-12-31T23:59:59Z'),
+      ])
+        expect(nextCronTime(schedule, after)).toBeUndefined();
+      expect(lastCronTime(schedule, 0, Number.NaN)).toBeUndefined();
+    }
+  });
+
+  it('are those of RFC 3339 at most', () => {
+    for (const zone of ZONES) {
+      const yearly = parse('0 12 1 1 *', zone);
+      const last = Date.parse(zone === '' ? '9999-01-01T12:00:00Z' : '9999-01-01T17:00:00Z');
+      expect(lastCronTime(yearly, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)).toBe(last);
+      expect(lastCronTime(parse('@every 1s', zone), 0, 1e300)).toBe(Date.parse('9999-12-31T23:59:59Z'));
+    }
+  });
+});
+
 describe('the last time of a schedule', () => {
   it.each([
     ['* * * * *', '2026-01-01T00:00:00Z', '2026-01-01T00:00:59Z', undefined],

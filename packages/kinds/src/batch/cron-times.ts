@@ -6,13 +6,19 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** The number of years that are searched, as in the library that Kubernetes uses. */
 const MAX_YEARS = 5;
+/** The first and the last time of RFC 3339. Near the end of JavaScript's dates a search would not end. */
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59Z');
 
 /**
- * The first time of a schedule after `after`, in Unix milliseconds; undefined if there is none within five years. As in robfig/cron v3,
+ * The first time of a schedule after `after`, in Unix milliseconds; undefined if there is none within five years, or when `after` is NaN
+ * or later than the year 9999. As in robfig/cron v3,
  * which Kubernetes uses: a local time that is skipped by a clock change is left out, and one that occurs twice counts twice.
  */
 export function nextCronTime(schedule: CronSchedule, after: number): number | undefined {
-  const second = Math.floor(after / SECOND_MS) * SECOND_MS;
+  const from = Math.max(after, FIRST_MS);
+  if (Number.isNaN(from) || from >= LAST_MS) return undefined;
+  const second = Math.floor(from / SECOND_MS) * SECOND_MS;
   if (schedule.kind === 'every') return second + schedule.delayMs;
   if (isNever(schedule.fields)) return undefined;
   return new Search(schedule.fields, schedule.zone, second + SECOND_MS).run();
@@ -20,19 +26,17 @@ export function nextCronTime(schedule: CronSchedule, after: number): number | un
 
 /** The last time of a schedule after `after` and not after `until`; undefined when there is none. */
 export function lastCronTime(schedule: CronSchedule, after: number, until: number): number | undefined {
-  if (schedule.kind === 'every') {
-    const first = Math.floor(after / SECOND_MS) * SECOND_MS + schedule.delayMs;
-    return first > until ? undefined : first + Math.floor((until - first) / schedule.delayMs) * schedule.delayMs;
-  }
-  // The last time is the first time after some moment; a binary search finds that moment.
+  const end = Math.min(until, LAST_MS);
   let found = nextCronTime(schedule, after);
-  if (found === undefined || found > until) return undefined;
+  if (found === undefined || Number.isNaN(end) || found > end) return undefined;
+  if (schedule.kind === 'every') return found + Math.floor((end - found) / schedule.delayMs) * schedule.delayMs;
+  // The last time is the first time after some moment; a binary search finds that moment.
   let low = found;
-  let high = until;
+  let high = end;
   while (high - low >= SECOND_MS) {
     const middle = low + Math.floor((high - low) / 2 / SECOND_MS) * SECOND_MS;
     const next = nextCronTime(schedule, middle);
-    if (next !== undefined && next <= until) {
+    if (next !== undefined && next <= end) {
       found = next;
       low = next;
     } else high = middle === low ? low : middle;
