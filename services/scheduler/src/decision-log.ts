@@ -108,7 +108,7 @@ function entryOf(decision: Decision & { readonly kind: 'assign' | 'refuse' }, at
     scores,
     refused: refusals
       .slice(0, REFUSED_SHOWN)
-      .map(({ node, plugin, reasons }) => ({ node: node.name, refusedBy: plugin, reasons })),
+      .map(({ node, filter, reasons }) => ({ node: node.name, refusedBy: filter.name, reasons })),
   };
 }
 

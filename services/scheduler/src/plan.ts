@@ -3,14 +3,14 @@ import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts
 import { AffinityCounts } from './framework/affinity-counts.ts';
 import { type FilterPlugin, type Refusal, refusalOf, type ScorePlugin } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
-import { type ClusterSnapshot, CountedNodes, indexOfNode, type NodeInfo, OwnedNodes } from './framework/snapshot.ts';
+import { type ClusterSnapshot, indexOfNode, type NodeInfo, OwnedNodes } from './framework/snapshot.ts';
 import { SpreadCounts } from './framework/spread-counts.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
 import { withImages } from './plugins/score/image-locality.ts';
 import { BudgetLedger } from './preemption/budget-ledger.ts';
 import { Nominations } from './preemption/nominations.ts';
 import { planPreemption, type PreemptionPlan } from './preemption/plan.ts';
-import { type Candidate, NodeSearch, type Search } from './search.ts';
+import { NodeSearch, type Search } from './search.ts';
 
 /** The decision for one pod. */
 export type Decision =
@@ -104,7 +104,6 @@ class Planner {
   readonly #plugins: Plugins;
   readonly #nominations: Nominations;
   readonly #snapshot: ClusterSnapshot;
-  readonly #counted: CountedNodes;
   readonly #search: NodeSearch;
   readonly #affinity: AffinityCounts;
   readonly #spread: SpreadCounts;
@@ -121,10 +120,9 @@ class Planner {
     this.#plugins = plugins;
     this.#nominations = new Nominations(snapshot.nominated);
     this.#snapshot = snapshot;
-    this.#counted = new CountedNodes(this.#nodes);
     this.#search = new NodeSearch(this.#nodes, plugins.filters);
-    this.#affinity = new AffinityCounts(this.#counted, snapshot);
-    this.#spread = new SpreadCounts(this.#counted, snapshot.services);
+    this.#affinity = new AffinityCounts(this.#nodes, snapshot);
+    this.#spread = new SpreadCounts(this.#nodes, snapshot.services);
     this.#decided = new Set(pods.map(({ key }) => key));
   }
 
@@ -135,26 +133,22 @@ class Planner {
     const known = withImages(this.#spread.withSpreading(this.#affinity.withNeighbours(pod)), this.#snapshot);
     const start = Math.floor(this.#random() * this.#nodes.length);
     const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
-    const search =
-      this.#searchNominated(known) ??
-      this.#search.find(known, this.#nominations.isEmpty ? undefined : nominated, start);
+    const search = this.#searchNominated(known) ?? this.#search.find(known, nominated, start);
     const { chosen, points } = choose(known, search.feasible, scores, this.#random);
     const considered: Considered = {
       nodeCount: this.#nodes.length,
-      feasible: search.feasible.map(({ node }) => node.name),
+      feasible: search.feasible.map(({ name }) => name),
       refusals: search.refusals,
       scores: points,
       exclusion: search.exclusion,
     };
     if (chosen === undefined) return this.#refuse(pod, known, search, considered);
-    const node = this.#owned.add(chosen.node, pod);
-    this.#nodes[chosen.index] = node;
-    this.#search.changed(chosen.index);
-    this.#counted.replace(node);
+    const node = this.#owned.add(chosen, pod);
+    this.#nodes[indexOfNode(this.#nodes, node.name)] = node;
     this.#affinity.assign(pod, node);
     this.#spread.assign(pod, node);
     this.#nominations.withdraw(pod);
-    return { kind: 'assign', pod, nodeName: chosen.node.name, considered };
+    return { kind: 'assign', pod, nodeName: node.name, considered };
   }
 
   /**
@@ -163,18 +157,17 @@ class Planner {
   #searchNominated(pod: PodInfo): Search | undefined {
     const nominatedTo = this.#nominations.nodeOf(pod);
     if (nominatedTo === '') return undefined;
-    const index = indexOfNode(this.#nodes, nominatedTo);
-    const node = this.#nodes[index];
+    const node = this.#nodes[indexOfNode(this.#nodes, nominatedTo)];
     if (node === undefined) return undefined;
     const refusal = refusalOf(pod, node, this.#nominations.before(pod, nominatedTo), this.#plugins.filters);
-    return refusal === undefined ? { feasible: [{ node, index }], refusals: [] } : undefined;
+    return refusal === undefined ? { feasible: [node], refusals: [] } : undefined;
   }
 
   /** `known` is the pod with its neighbours and spread counts. */
   #refuse(pod: PodInfo, known: PodInfo, { refusals, exclusion }: Search, considered: Considered): Decision {
     const count = this.#nodes.length;
     const plugins = new Set(exclusion?.plugins);
-    for (const { plugin } of refusals) plugins.add(plugin);
+    for (const { filter } of refusals) plugins.add(filter.name);
     const refusal = { kind: 'refuse', pod, plugins, considered } as const;
     const explain = (preemption: string) => explainRefusals(count, refusals, exclusion, preemption);
     if (count === 0) {
@@ -227,25 +220,19 @@ function lowestPriorityOn(nodes: readonly NodeInfo[]): number {
 }
 
 interface Choice {
-  readonly chosen: Candidate | undefined;
+  readonly chosen: NodeInfo | undefined;
   readonly points: readonly PluginScores[];
 }
 
 /** Chooses the node with the highest weighted score, at random among equal ones. */
-function choose(
-  pod: PodInfo,
-  candidates: readonly Candidate[],
-  scores: readonly ScorePlugin[],
-  random: Random,
-): Choice {
-  if (candidates.length <= 1) return { chosen: candidates[0], points: [] };
-  const nodes = candidates.map(({ node }) => node);
+function choose(pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly ScorePlugin[], random: Random): Choice {
+  if (nodes.length <= 1) return { chosen: nodes[0], points: [] };
   const totals = nodes.map(() => 0);
   const ofPlugins = scores.map(({ name, weight, score }) => ({ plugin: name, weight, points: score(pod, nodes) }));
   for (const { weight, points } of ofPlugins) {
     for (const [i, value] of points.entries()) totals[i] = (totals[i] ?? 0) + weight * value;
   }
   const best = Math.max(...totals);
-  const equals = candidates.filter((_, i) => (totals[i] ?? 0) >= best - 1e-9);
+  const equals = nodes.filter((_, i) => (totals[i] ?? 0) >= best - 1e-9);
   return { chosen: equals[Math.floor(random() * equals.length)], points: ofPlugins };
 }

@@ -14,7 +14,7 @@ const named = (pod: Pod, name: string): Pod => ({ ...pod, metadata: { ...pod.met
 function consideredBy(decision: Decision | undefined) {
   if (decision?.kind !== 'assign' && decision?.kind !== 'refuse') throw new Error('not decided');
   const { feasible = [], refusals = [] } = decision.considered ?? {};
-  const reasons = refusals.map(({ node, plugin, reasons: of }) => `${node.name} ${plugin} ${of.join()}`);
+  const reasons = refusals.map(({ node, filter, reasons: of }) => `${node.name} ${filter.name} ${of.join()}`);
   return { feasible: [...feasible].sort(), refusals: reasons.sort() };
 }
 
@@ -76,14 +76,22 @@ it('finds the same nodes for equal and similar pods of one cycle as for each of 
   expect(shared).toBeGreaterThan(400);
 });
 
-it('looks at all nodes for the first of equal pods, and then only at those that got pods', () => {
-  const nodes = Array.from({ length: 50 }, (_, i) => exampleNode(`n${i}`, { labels: { [HOSTNAME_LABEL]: `n${i}` } }));
+it.each([
+  ['equal pods', {}],
+  ['pods that differ for one filter', apart(exampleTerm('x', HOSTNAME_LABEL))],
+])('asks filters about all nodes for the first of %s, and then only about those that got pods', (_, affinity) => {
+  const nodes = Array.from({ length: 50 }, (_node, i) =>
+    exampleNode(`n${i}`, { labels: { [HOSTNAME_LABEL]: `n${i}` } }),
+  );
   const [first, ...others] = FILTERS;
   if (first === undefined) throw new Error('there are no filters');
   const filter = vi.fn(first.filter);
   const filters = [{ ...first, filter }, ...others];
-  const pods = Array.from({ length: 10 }, (_, i) => createPodInfo(examplePod(`p${i}`, { cpu: '100m', owner: 'rs' })));
-  planAssignments(exampleSnapshot(nodes), pods, 1, { filters, scores: [] });
+  const pods = Array.from({ length: 10 }, (_pod, i) =>
+    createPodInfo(examplePod(`p${i}`, { cpu: '100m', owner: 'rs', labels: { app: 'x' }, spec: { affinity } })),
+  );
+  const decisions = planAssignments(exampleSnapshot(nodes), pods, 1, { filters, scores: [] });
+  expect(decisions.map(({ kind }) => kind)).toEqual(pods.map(() => 'assign'));
   expect(filter).toHaveBeenCalledTimes(50 + 9);
 });
 
@@ -98,7 +106,7 @@ it('has a search of its own for pods with claims', () => {
   const claims = { kind: 'claims', bound: [], delayed: [], exclusive: 'free' } as const;
   const volumes = [undefined, claims, { ...claims, bound: [undefined] }, { ...claims, exclusive: 'in-use' } as const];
   const pods = volumes.map((of, i) => ({ ...createPodInfo(examplePod(`p${i}`)), volumes: of }));
-  // Some nodes get no pod: these would not be looked at again for a shared search.
+  // Some nodes get no pod: about these, a filter with a sign would not be asked again.
   const nodes = ['a', 'b', 'c', 'd'].map((name) => exampleNode(name));
   const decisions = planAssignments(exampleSnapshot(nodes), pods, 1);
   expect(decisions.map(({ kind }) => kind)).toEqual(['assign', 'assign', 'refuse', 'refuse']);

@@ -1,5 +1,5 @@
 import type { Exclusion } from './explain.ts';
-import { type FilterPlugin, type Refusal, refusalOf } from './framework/plugin.ts';
+import { type FilterPlugin, type Refusal, refusalAsIs, refusalOf } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { indexOfNode, type NodeInfo } from './framework/snapshot.ts';
 
@@ -7,129 +7,104 @@ import { indexOfNode, type NodeInfo } from './framework/snapshot.ts';
 const ENOUGH_NODES = 100;
 const SHARE_OF_NODES = 0.1;
 
-export interface Candidate {
-  readonly node: NodeInfo;
-  readonly index: number;
-}
-
 /** The nodes where a pod fits together with the pods that are nominated to them. */
 export interface Search {
-  readonly feasible: readonly Candidate[];
+  readonly feasible: readonly NodeInfo[];
   readonly refusals: readonly Refusal[];
   /** Why some nodes were not looked at. Absent when all nodes were candidates. */
   readonly exclusion?: Exclusion;
 }
 
-/** A search that equal pods share. */
-interface Shared extends Search {
-  /** How many changes of nodes the search knows. */
-  readonly changes: number;
+/** What the filters that do not distinguish a group of pods said of each node, in the order of the search. */
+interface Verdicts {
+  readonly shared: readonly FilterPlugin[];
+  /** The filters that are asked for each pod. */
+  readonly own: readonly FilterPlugin[];
+  /** The nodes as they were when `shared` were asked. */
+  readonly seen: (NodeInfo | undefined)[];
+  /** Undefined where the pods fit. */
+  readonly refusals: (Refusal | undefined)[];
+  /** Where the search begins. It is the same for all of them, so that they look at few nodes in total. */
+  readonly start: number;
 }
 
 /**
- * Searches nodes for the pods of one cycle. Pods that no filter distinguishes (`FilterPlugin.sign`) share one search: for the second one, only
- * the nodes that got a pod since then are looked at again. Kubernetes calls this opportunistic batching.
+ * Searches nodes for the pods of one cycle. For pods that a filter does not distinguish (`FilterPlugin.sign`), it is asked once about a node,
+ * until the node changes. Kubernetes calls this opportunistic batching.
  */
 export class NodeSearch {
   readonly #nodes: readonly NodeInfo[];
   readonly #filters: readonly FilterPlugin[];
   readonly #enough: number;
-  /** By the pods' signature. */
-  readonly #shared = new Map<string, Shared>();
-  /** The indexes of the nodes that got pods, in this order. */
-  readonly #changes: number[] = [];
+  /** By the pods' signs. */
+  readonly #verdicts = new Map<string, Verdicts>();
 
-  /** The caller replaces nodes that get pods, and reports this with `changed`. */
+  /** The caller replaces nodes that get pods. */
   constructor(nodes: readonly NodeInfo[], filters: readonly FilterPlugin[]) {
     this.#nodes = nodes;
     this.#filters = filters;
     this.#enough = Math.max(ENOUGH_NODES, Math.ceil(nodes.length * SHARE_OF_NODES));
   }
 
-  /** Reports that a node has one more pod. */
-  changed(index: number): void {
-    this.#changes.push(index);
-  }
-
   /**
-   * Finds the nodes where a pod fits. `nominated` returns the pods that are nominated to a node, for which room is reserved there; it is
-   * undefined when no pod is nominated. The search begins at the index `start`, from 0 to the number of nodes less one.
+   * Finds the nodes where a pod fits. `nominated` returns the pods that are nominated to a node, for which room is reserved there. For a pod
+   * unlike those before, the search begins at the index `start`, from 0 to the number of nodes less one.
    */
-  find(pod: PodInfo, nominated: ((nodeName: string) => readonly PodInfo[]) | undefined, start: number): Search {
+  find(pod: PodInfo, nominated: (nodeName: string) => readonly PodInfo[], start: number): Search {
+    const feasible: NodeInfo[] = [];
+    const refusals: Refusal[] = [];
     const restriction = restrictionOf(pod, this.#filters);
     if (restriction !== undefined) {
-      const { names, exclusion } = restriction;
-      const named = names.map((name) => indexOfNode(this.#nodes, name)).filter((index) => index >= 0);
-      return { ...this.#look(pod, named, nominated), exclusion };
+      for (const name of restriction.names) {
+        const node = this.#nodes[indexOfNode(this.#nodes, name)];
+        if (node === undefined) continue;
+        const refusal = refusalOf(pod, node, nominated(name), this.#filters);
+        if (refusal === undefined) feasible.push(node);
+        else refusals.push(refusal);
+      }
+      return { feasible, refusals, exclusion: restriction.exclusion };
     }
+    const verdicts = this.#verdictsFor(pod, start);
     const { length } = this.#nodes;
-    const all = function* () {
-      for (let i = 0; i < length; i++) yield (start + i) % length;
-    };
-    const signature = nominated === undefined ? signatureOf(pod, this.#filters) : undefined;
-    if (signature === undefined) return this.#look(pod, all(), nominated);
-    const known = this.#shared.get(signature);
-    const search = (known && this.#renew(pod, known)) ?? this.#look(pod, all(), undefined);
-    this.#shared.set(signature, { ...search, changes: this.#changes.length });
-    return search;
-  }
-
-  #look(
-    pod: PodInfo,
-    indexes: Iterable<number>,
-    nominated: ((nodeName: string) => readonly PodInfo[]) | undefined,
-  ): Search {
-    const feasible: Candidate[] = [];
-    const refusals: Refusal[] = [];
-    for (const index of indexes) {
-      if (feasible.length >= this.#enough) break;
-      const node = this.#nodes[index];
+    for (let i = 0; i < length && feasible.length < this.#enough; i++) {
+      const node = this.#nodes[(verdicts.start + i) % length];
       if (node === undefined) continue;
-      const refusal = refusalOf(pod, node, nominated?.(node.name) ?? NONE, this.#filters);
-      if (refusal === undefined) feasible.push({ node, index });
+      const more = nominated(node.name);
+      const refusal =
+        more.length > 0 ? refusalOf(pod, node, more, this.#filters) : this.#refusalBy(verdicts, pod, node, i);
+      if (refusal === undefined) feasible.push(node);
       else refusals.push(refusal);
     }
     return { feasible, refusals };
   }
 
-  /** Looks again at the nodes of an earlier search that got pods since. Returns undefined when too few nodes are left. */
-  #renew(pod: PodInfo, { feasible: before, refusals: refusedBefore, changes }: Shared): Search | undefined {
-    const changed = new Set(this.#changes.slice(changes));
-    if (changed.size === 0) return { feasible: before, refusals: refusedBefore };
-    const feasible: Candidate[] = [];
-    const refusals: Refusal[] = [];
-    const again = (index: number) => {
-      const node = this.#nodes[index];
-      if (node === undefined) return;
-      const refusal = refusalOf(pod, node, NONE, this.#filters);
-      if (refusal === undefined) feasible.push({ node, index });
-      else refusals.push(refusal);
+  #verdictsFor(pod: PodInfo, start: number): Verdicts {
+    const signs = this.#filters.map(({ sign }) => sign?.(pod));
+    const key = JSON.stringify(signs);
+    const known = this.#verdicts.get(key);
+    if (known !== undefined) return known;
+    const verdicts: Verdicts = {
+      shared: this.#filters.filter((_, at) => signs[at] !== undefined),
+      own: this.#filters.filter((_, at) => signs[at] === undefined),
+      seen: [],
+      refusals: [],
+      start,
     };
-    for (const candidate of before) {
-      if (changed.has(candidate.index)) again(candidate.index);
-      else feasible.push(candidate);
-    }
-    const names = new Set([...changed].map((index) => this.#nodes[index]?.name));
-    for (const refusal of refusedBefore) {
-      if (names.has(refusal.node.name)) again(indexOfNode(this.#nodes, refusal.node.name));
-      else refusals.push(refusal);
-    }
-    const hasSeenAll = before.length + refusedBefore.length >= this.#nodes.length;
-    return hasSeenAll || feasible.length >= this.#enough ? { feasible, refusals } : undefined;
+    this.#verdicts.set(key, verdicts);
+    return verdicts;
   }
-}
 
-const NONE: readonly PodInfo[] = [];
-
-/** Equal for pods that no filter distinguishes. Returns undefined when a filter has no signature for the pod. */
-function signatureOf(pod: PodInfo, filters: readonly FilterPlugin[]): string | undefined {
-  const signs: string[] = [];
-  for (const { sign } of filters) {
-    const one = sign?.(pod);
-    if (one === undefined) return undefined;
-    signs.push(one);
+  /** The refusal by the first filter that excludes the node. */
+  #refusalBy({ shared, own, seen, refusals }: Verdicts, pod: PodInfo, node: NodeInfo, i: number) {
+    if (seen[i] !== node) {
+      seen[i] = node;
+      refusals[i] = refusalAsIs(pod, node, shared);
+    }
+    const one = refusals[i];
+    const other = own.length === 0 ? undefined : refusalAsIs(pod, node, own);
+    if (one === undefined || other === undefined) return one ?? other;
+    return this.#filters.indexOf(one.filter) < this.#filters.indexOf(other.filter) ? one : other;
   }
-  return signs.join('\n');
 }
 
 /**

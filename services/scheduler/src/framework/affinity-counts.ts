@@ -1,6 +1,6 @@
 import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm, selects } from './pod-affinity.ts';
 import type { ByValue, MatchCount, Neighbours, PodInfo, TermCount } from './pod-info.ts';
-import type { ClusterSnapshot, CountedNodes, NodeInfo } from './snapshot.ts';
+import type { ClusterSnapshot, NodeInfo } from './snapshot.ts';
 
 /**
  * How much the required affinity of pods on nodes weighs when nodes are ranked. This is the default of `hardPodAffinityWeight` in
@@ -55,7 +55,7 @@ class MatchSum implements MatchCount {
  */
 export class AffinityCounts {
   readonly #namespaces: NamespaceLabels;
-  readonly #counted: CountedNodes;
+  readonly #nodes: readonly NodeInfo[];
   readonly #forbidding = new Map<string, TermSum>();
   readonly #preferring = new Map<string, TermSum>();
   /** The keys are the ids of the terms. */
@@ -64,11 +64,12 @@ export class AffinityCounts {
   #nominatedTerms: boolean;
   #compared = 0;
 
-  constructor(counted: CountedNodes, { namespaces, nominated }: ClusterSnapshot) {
-    this.#counted = counted;
+  /** The caller replaces nodes that get pods, and reports this with `assign`. */
+  constructor(nodes: readonly NodeInfo[], { namespaces, nominated }: ClusterSnapshot) {
+    this.#nodes = nodes;
     this.#namespaces = namespaces;
     this.#nominatedTerms = [...nominated.values()].some((pods) => pods.some(({ affinity }) => affinity !== undefined));
-    for (const node of counted.nodes)
+    for (const node of nodes)
       if (node.withTerms.size > 0) for (const pod of node.withTerms.values()) this.#addTerms(pod, node);
   }
 
@@ -103,8 +104,6 @@ export class AffinityCounts {
       forbiddenByOthers,
       preferred: preferred.map(({ term, weight }) => ({ count: this.#matchesOf([term]), weight })),
       preferredByOthers,
-      // A pod without terms is concerned only by the terms of other pods.
-      differenceOn: (node) => this.#counted.differenceOn(node, affinity === undefined ? 'withTerms' : 'pods'),
     };
     return { ...info, neighbours };
   }
@@ -127,7 +126,7 @@ export class AffinityCounts {
     const known = this.#matching.get(id);
     if (known !== undefined) return known;
     const count = new MatchSum(terms);
-    for (const node of this.#counted.nodes) {
+    for (const node of this.#nodes) {
       for (const pod of node.pods.values()) count.add(pod, node, this.#namespaces);
       this.#compared += node.pods.size * terms.length;
     }

@@ -42,9 +42,8 @@ export interface FilterPlugin {
   /** Kubernetes' reason against all nodes, when the pod and its volumes suffice to know that no node fits. */
   readonly conflict?: (pod: PodInfo) => string | undefined;
   /**
-   * Equal for pods that the filter does not distinguish. The pods of a cycle with equal signs share one search for nodes, so what the filter
-   * says of a node may change only when the node gets a further pod, and never from a refusal to a fit. Without a sign, or with `undefined`,
-   * a pod has a search of its own.
+   * Equal for pods that the filter does not distinguish, if it looks at nothing but the pod and the node. Each node is then asked about once
+   * for all of these pods, until the node changes. Without a sign, or with `undefined`, it is asked about for each pod.
    */
   readonly sign?: (pod: PodInfo) => string | undefined;
   /** Kubernetes' reasons against the node. The list is empty when the pod fits. */
@@ -87,10 +86,15 @@ export function nodePasses(filter: FilterPlugin['filter']): FilterPlugin['helps'
 /** Why a filter excluded a node. */
 export interface Refusal {
   readonly node: NodeInfo;
-  readonly plugin: string;
+  /** The node as the filter saw it, with the pods that are nominated to it. */
+  readonly seen: NodeInfo;
+  readonly filter: FilterPlugin;
   readonly reasons: readonly string[];
-  /** Whether the pod may fit once other pods have left the node. */
-  readonly curable: 'by-room' | 'never';
+}
+
+/** Whether the pod may fit on the node once other pods have left it. */
+export function isCurable(pod: PodInfo, { filter, seen }: Refusal): boolean {
+  return filter.curedByRoom?.(pod, seen) === true;
 }
 
 /**
@@ -107,11 +111,11 @@ export function refusalOf(
   return beside === undefined ? refusalAsIs(pod, node, filters) : { ...beside, node };
 }
 
-function refusalAsIs(pod: PodInfo, node: NodeInfo, filters: readonly FilterPlugin[]): Refusal | undefined {
-  for (const { name, filter, curedByRoom } of filters) {
-    const reasons = filter(pod, node);
-    if (reasons.length === 0) continue;
-    return { node, plugin: name, reasons, curable: curedByRoom?.(pod, node) === true ? 'by-room' : 'never' };
+/** The refusal by the first of the filters that excludes the node, whose nominated pods are left out. */
+export function refusalAsIs(pod: PodInfo, node: NodeInfo, filters: readonly FilterPlugin[]): Refusal | undefined {
+  for (const filter of filters) {
+    const reasons = filter.filter(pod, node);
+    if (reasons.length > 0) return { node, seen: node, filter, reasons };
   }
   return undefined;
 }

@@ -56,6 +56,22 @@ export interface NodePods {
   readonly pods: ReadonlyMap<string, PodInfo>;
   /** The pods of the node that have terms about other pods. */
   readonly withTerms: ReadonlyMap<string, PodInfo>;
+  /** Of a hypothetical node: the node with the pods that are counted on it. */
+  readonly counted?: NodePods;
+}
+
+export interface PodDifference {
+  readonly added: readonly PodInfo[];
+  readonly removed: readonly PodInfo[];
+}
+
+/** How the pods of a hypothetical node differ from those that are counted on it. Returns undefined when there is no difference. */
+export function differenceOn(node: NodePods, among: 'pods' | 'withTerms'): PodDifference | undefined {
+  const { counted } = node;
+  if (counted === undefined || counted[among] === node[among]) return undefined;
+  const missing = (pods: ReadonlyMap<string, PodInfo>, from: ReadonlyMap<string, PodInfo>) =>
+    [...pods.values()].filter((pod) => from.get(pod.key) !== pod);
+  return { added: missing(node[among], counted[among]), removed: missing(counted[among], node[among]) };
 }
 
 /** A number for each value of a node label. */
@@ -86,11 +102,6 @@ export interface Neighbours {
   readonly preferred: readonly { readonly count: MatchCount; readonly weight: number }[];
   /** The preferred terms and the required affinity of other pods that select this pod, with the sums of their weights. */
   readonly preferredByOthers: readonly TermCount[];
-  /**
-   * How the pods of a hypothetical node differ from those that were counted on it. Returns undefined when there is no difference. For a pod
-   * without terms, only pods that have terms are compared.
-   */
-  readonly differenceOn: (node: NodePods) => PodDifference | undefined;
 }
 
 /** How many pods count for a constraint, for each of its domains. */
@@ -111,11 +122,6 @@ export interface Spreading {
   readonly isDefault: boolean;
   /** How many more pods count on a hypothetical node than were counted there, for each required constraint that spreads over the node. */
   readonly moreOn: (node: NodePods) => ReadonlyMap<DomainCount, number>;
-}
-
-export interface PodDifference {
-  readonly added: readonly PodInfo[];
-  readonly removed: readonly PodInfo[];
 }
 
 export function createPodInfo(pod: Pod): PodInfo {

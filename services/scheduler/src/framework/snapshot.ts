@@ -12,14 +12,7 @@ import {
   subtractAmounts,
 } from '@gantry/objects';
 import type { Labels, NamespaceLabels } from './pod-affinity.ts';
-import {
-  createPodInfo,
-  type NodePods,
-  nominatedNode,
-  type PodDifference,
-  type PodInfo,
-  type RankedAmounts,
-} from './pod-info.ts';
+import { createPodInfo, type NodePods, nominatedNode, type PodInfo, type RankedAmounts } from './pod-info.ts';
 import { selectorsOfServices, type ServiceSelectors } from './topology-spread.ts';
 
 /** A node with its pods. Immutable, but see `OwnedNodes`. */
@@ -47,11 +40,12 @@ export interface ClusterSnapshot {
   readonly imageHolders: ReadonlyMap<string, number>;
 }
 
-/** Returns `node` with one more pod. */
+/** Returns `node` with one more pod, which is not counted. */
 export function withPod(node: NodeInfo, pod: PodInfo): NodeInfo {
+  const { counted = node } = node;
   const pods = new Map(node.pods).set(pod.key, pod);
   const withTerms = pod.affinity === undefined ? node.withTerms : new Map(node.withTerms).set(pod.key, pod);
-  return { ...node, pods, withTerms, ...sumsWith(node, pod) };
+  return { ...node, counted, pods, withTerms, ...sumsWith(node, pod) };
 }
 
 function sumsWith({ requested, ranked }: NodeInfo, pod: PodInfo): Pick<NodeInfo, 'requested' | 'ranked'> {
@@ -345,34 +339,5 @@ export class SnapshotKeeper {
     this.#nodes.set(node.name, node);
     this.#snapshot = undefined;
     if (this.#sorted !== undefined) this.#sorted[indexOfNode(this.#sorted, node.name)] = node;
-  }
-}
-
-/**
- * The nodes of a cycle with the pods that are counted on them. When pods are assigned, the caller changes `nodes` and reports it with
- * `replace`.
- */
-export class CountedNodes {
-  readonly nodes: readonly NodeInfo[];
-  /** The nodes by name, built when it is first needed. */
-  #byName: Map<string, NodeInfo> | undefined;
-
-  constructor(nodes: readonly NodeInfo[]) {
-    this.nodes = nodes;
-  }
-
-  /** Tells that a node has one more pod, which is counted from now on. */
-  replace(node: NodeInfo): void {
-    this.#byName?.set(node.name, node);
-  }
-
-  /** How the pods of a hypothetical node differ from those that are counted on it. Returns undefined when there is no difference. */
-  differenceOn(node: NodePods, among: 'pods' | 'withTerms'): PodDifference | undefined {
-    this.#byName ??= new Map(this.nodes.map((one) => [one.name, one]));
-    const counted = this.#byName.get(node.name);
-    if (counted === undefined || counted[among] === node[among]) return undefined;
-    const missing = (pods: ReadonlyMap<string, PodInfo>, from: ReadonlyMap<string, PodInfo>) =>
-      [...pods.values()].filter((pod) => from.get(pod.key) !== pod);
-    return { added: missing(node[among], counted[among]), removed: missing(counted[among], node[among]) };
   }
 }

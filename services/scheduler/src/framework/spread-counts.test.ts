@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { exampleNode, examplePod, exampleSnapshot } from '../testing/examples.ts';
 import { spreadBy } from '../testing/spread-examples.ts';
 import { createPodInfo } from './pod-info.ts';
-import { CountedNodes, withPod } from './snapshot.ts';
+import { withPod } from './snapshot.ts';
 import { SpreadCounts } from './spread-counts.ts';
 
 const NODES = ['a', 'b', 'c'].map((zone) => exampleNode(zone, { labels: { zone } }));
@@ -13,7 +13,7 @@ const waiting = createPodInfo(
 
 function count(...pods: ReturnType<typeof web>[]) {
   const { nodes } = exampleSnapshot(NODES, pods);
-  const counts = new SpreadCounts(new CountedNodes(nodes));
+  const counts = new SpreadCounts(nodes);
   const [required] = counts.withSpreading(waiting).spreading?.required ?? [];
   return { nodes, counts, sum: required?.count };
 }
@@ -27,7 +27,7 @@ it('knows the fewest pods beside a domain, also after more are assigned', () => 
 });
 
 it('has no fewest beside the only domain', () => {
-  const counts = new SpreadCounts(new CountedNodes(exampleSnapshot(NODES.slice(0, 1)).nodes));
+  const counts = new SpreadCounts(exampleSnapshot(NODES.slice(0, 1)).nodes);
   const [required] = counts.withSpreading(waiting).spreading?.required ?? [];
   expect(required?.count.leastBeside('a')).toBe(Number.POSITIVE_INFINITY);
 });

@@ -1,7 +1,14 @@
 import { HOSTNAME_LABEL, type Pod } from '@gantry/objects';
 import { domainOf } from './affinity-counts.ts';
-import type { ByValue, DomainCount, PodDifference, PodInfo, Spreading } from './pod-info.ts';
-import type { CountedNodes, NodeInfo } from './snapshot.ts';
+import {
+  type ByValue,
+  differenceOn,
+  type DomainCount,
+  type PodDifference,
+  type PodInfo,
+  type Spreading,
+} from './pod-info.ts';
+import type { NodeInfo } from './snapshot.ts';
 import {
   countsFor,
   defaultSpreadOf,
@@ -121,13 +128,14 @@ export function isInAllDomains(constraints: readonly SpreadConstraint[], node: P
  * the same constraints. A pod without constraints causes no comparison.
  */
 export class SpreadCounts {
-  readonly #counted: CountedNodes;
+  readonly #nodes: readonly NodeInfo[];
   readonly #services: ServiceSelectors;
   readonly #known = new Map<string, { readonly required: ConstraintCounts; readonly preferred: ConstraintCounts }>();
   #compared = 0;
 
-  constructor(counted: CountedNodes, services: ServiceSelectors = new Map()) {
-    this.#counted = counted;
+  /** The caller replaces nodes that get pods, and reports this with `assign`. */
+  constructor(nodes: readonly NodeInfo[], services: ServiceSelectors = new Map()) {
+    this.#nodes = nodes;
     this.#services = services;
   }
 
@@ -158,7 +166,7 @@ export class SpreadCounts {
       })),
       isDefault: spread.isDefault === true,
       moreOn: (node) => {
-        const difference = this.#counted.differenceOn(node, 'pods');
+        const difference = differenceOn(node, 'pods');
         if (difference === undefined) return NOTHING_MORE;
         this.#compared += (difference.added.length + difference.removed.length) * required.sums.length;
         return required.moreOn(node.name, difference);
@@ -176,8 +184,7 @@ export class SpreadCounts {
       required: new ConstraintCounts(required, pod),
       preferred: new ConstraintCounts(beyondNodes, pod, isDefault === true ? [] : preferred),
     };
-    for (const node of this.#counted.nodes)
-      this.#compared += made.required.addNode(node) + made.preferred.addNode(node);
+    for (const node of this.#nodes) this.#compared += made.required.addNode(node) + made.preferred.addNode(node);
     this.#known.set(id, made);
     return made;
   }

@@ -15,10 +15,6 @@ export class Nominations {
     for (const [nodeName, pods] of byNode) for (const { key } of pods) this.#nodeOf.set(key, nodeName);
   }
 
-  get isEmpty(): boolean {
-    return this.#byNode.size === 0;
-  }
-
   /** The name of the node that a pod is nominated to, or ''. */
   nodeOf({ key }: PodInfo): string {
     return this.#nodeOf.get(key) ?? '';

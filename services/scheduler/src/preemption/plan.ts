@@ -1,4 +1,4 @@
-import type { Refusal } from '../framework/plugin.ts';
+import { isCurable, type Refusal } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { NodeInfo } from '../framework/snapshot.ts';
 import { isMarkedForPreemption, type Nominations } from './nominations.ts';
@@ -43,12 +43,12 @@ export function planPreemption(
   context: PreemptionContext,
 ): PreemptionPlan {
   if (pod.pod.spec?.preemptionPolicy === 'Never') return { kind: 'ineligible', reason: BY_POLICY };
+  const curable = refusals.filter((refusal) => isCurable(pod, refusal)).map(({ node }) => node);
   // This holds for most refused pods, and saves a look at the nodes.
   if (context.lowestPriority() >= pod.priority) {
-    const looked = refusals.reduce((count, { curable }) => (curable === 'by-room' ? count + 1 : count), 0);
+    const looked = curable.length;
     return { kind: 'impossible', looked, reasons: new Map(looked === 0 ? [] : [[NO_VICTIMS, looked]]) };
   }
-  const curable = refusals.filter((refusal) => refusal.curable === 'by-room').map(({ node }) => node);
   const nominatedTo = context.nominations.nodeOf(pod);
   const nominatedNode = curable.find(({ name }) => name === nominatedTo);
   if (nominatedNode !== undefined && awaitsVictim(pod, nominatedNode, context))

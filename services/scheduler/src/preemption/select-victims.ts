@@ -29,7 +29,7 @@ class Trial {
   #node: NodeInfo;
 
   constructor(node: NodeInfo) {
-    this.#node = node;
+    this.#node = { ...node, counted: node };
   }
 
   get node(): NodeInfo {

@@ -8,7 +8,13 @@ import {
   selects,
 } from '../../framework/pod-affinity.ts';
 import type { ClusterChange, FilterPlugin } from '../../framework/plugin.ts';
-import type { MatchCount, Neighbours, PodDifference, PodInfo } from '../../framework/pod-info.ts';
+import {
+  differenceOn,
+  type MatchCount,
+  type Neighbours,
+  type PodDifference,
+  type PodInfo,
+} from '../../framework/pod-info.ts';
 import type { NodeInfo } from '../../framework/snapshot.ts';
 
 const AFFINITY = ["node(s) didn't match pod affinity rules"];
@@ -34,7 +40,7 @@ export const interPodAffinity: FilterPlugin = {
     const excess = conflict(pod);
     if (excess !== undefined) return [excess];
     if (neighbours === undefined) return [];
-    const difference = neighbours.differenceOn(node);
+    const difference = differenceFor(pod, node);
     if (!meetsAffinity(pod, neighbours, node, difference)) return AFFINITY;
     if (neighbours.forbidden.some((count) => isAnyNear(count, neighbours, node, difference))) return ANTI_AFFINITY;
     return isForbiddenByOthers(pod, neighbours, node, difference) ? ANTI_AFFINITY_OF_OTHERS : [];
@@ -43,7 +49,7 @@ export const interPodAffinity: FilterPlugin = {
   curedByRoom: (pod, node) => {
     const { affinity, neighbours } = pod;
     if (affinity?.excess !== undefined) return false;
-    return neighbours === undefined || meetsAffinity(pod, neighbours, node, neighbours.differenceOn(node));
+    return neighbours === undefined || meetsAffinity(pod, neighbours, node, differenceFor(pod, node));
   },
   helps: (change, info, namespaces) => {
     const { pod, affinity } = info;
@@ -84,6 +90,11 @@ export const interPodAffinity: FilterPlugin = {
     }
   },
 };
+
+/** A pod without terms is concerned only by the terms of other pods. */
+function differenceFor({ affinity }: PodInfo, node: NodeInfo): PodDifference | undefined {
+  return differenceOn(node, affinity === undefined ? 'withTerms' : 'pods');
+}
 
 /**
  * Whether each of the node's domains contains pods that match the pod's required terms. It also suffices that no pod matches anywhere and

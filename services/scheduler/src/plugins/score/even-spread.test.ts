@@ -1,7 +1,6 @@
 import { HOSTNAME_LABEL, type TopologySpreadConstraint, ZONE_LABEL } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { createPodInfo } from '../../framework/pod-info.ts';
-import { CountedNodes } from '../../framework/snapshot.ts';
 import { SpreadCounts } from '../../framework/spread-counts.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
 import { spreadBy } from '../../testing/spread-examples.ts';
@@ -32,7 +31,7 @@ it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[]
   const { nodes, services } = exampleSnapshot(NODES, pods);
   const labels = { app: 'web' };
   const waiting = examplePod('p', { labels, owner: 'rs', spec: { topologySpreadConstraints: [...constraints] } });
-  const info = new SpreadCounts(new CountedNodes(nodes), services).withSpreading(createPodInfo(waiting));
+  const info = new SpreadCounts(nodes, services).withSpreading(createPodInfo(waiting));
   expect(evenSpread.score(info, nodes)).toEqual(expected);
 });
 
@@ -57,7 +56,7 @@ it.each([
     service('default', { app: 'web' }),
     service('other', { app: 'web', no: 'pod' }),
   ]);
-  const counts = new SpreadCounts(new CountedNodes(nodes), services);
+  const counts = new SpreadCounts(nodes, services);
   const score = (name: string, more: object) =>
     evenSpread.score(counts.withSpreading(createPodInfo(examplePod(name, { labels, ...more }))), nodes);
   // The sums are 14, 13, 6 and 2: 1.792 is log(4 + 2) for the nodes, 1.609 log(3 + 2) for two zones and nodes without one.

@@ -2,7 +2,6 @@ import type { Affinity, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { AffinityCounts } from '../../framework/affinity-counts.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
-import { CountedNodes } from '../../framework/snapshot.ts';
 import { planAssignments } from '../../plan.ts';
 import { apart, exampleTerm, near, preferApart, preferNear } from '../../testing/affinity-examples.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
@@ -23,7 +22,7 @@ const NODES = [
 
 function scores(waiting: Pod, placed: readonly Pod[]): readonly number[] {
   const snapshot = exampleSnapshot(NODES, placed);
-  const known = new AffinityCounts(new CountedNodes(snapshot.nodes), snapshot).withNeighbours(createPodInfo(waiting));
+  const known = new AffinityCounts(snapshot.nodes, snapshot).withNeighbours(createPodInfo(waiting));
   return preferNeighbours.score(known, snapshot.nodes);
 }
 
