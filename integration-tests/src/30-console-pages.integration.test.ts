@@ -274,6 +274,31 @@ test('the death of a leader is seen as it happens', async () => {
   await cluster.docker(['start', leader.id]);
 });
 
+test('the loops of the proxy and of the DNS are shown, and move when a Service is created', async () => {
+  await open('/control-loops');
+  await page.getByRole('heading', { name: /^kube-proxy .*running/ }).waitFor();
+  expect(await page.getByRole('heading', { name: /^kube-dns .*running/ }).count()).toBe(2);
+  await page.getByRole('row', { name: /rules \d+ \d+/ }).waitFor();
+  await kubectl(['create', 'service', 'clusterip', 'moving', '--tcp=80']);
+  for (const loop of ['rules', 'records']) {
+    const row = page.getByRole('row', { name: new RegExp(`${loop} .*${ns}/moving`) });
+    await row.first().waitFor({ timeout: SOON_MS });
+  }
+  // A question to the DNS is a reconcile of one of its processes.
+  const path = '/gantry/v1/loops?component=kube-dns&loop=questions';
+  const questions = async () =>
+    (JSON.parse(await kubectl(['get', '--raw', path])) as Loops).processes.reduce(
+      (sum, { loops: [loop] }) => sum + (loop?.reconciles.total ?? 0),
+      0,
+    );
+  interface Loops {
+    readonly processes: readonly { readonly loops: readonly { readonly reconciles: { readonly total: number } }[] }[];
+  }
+  const before = await questions();
+  await kubectl(['exec', 'talker', '--', 'nslookup', '-type=a', `moving.${ns}.svc.cluster.local`]);
+  await expect.poll(questions, { timeout: SOON_MS }).toBeGreaterThan(before);
+});
+
 test('etcd, API servers and history are shown', async () => {
   await open('/etcd');
   await page.getByRole('row', { name: /etcd-0 healthy/ }).waitFor();

@@ -258,5 +258,8 @@ test("the loops of a node's agent are shown when it is chosen", async () => {
       readonly loops: readonly object[];
     }[];
   }
-  expect(raw.processes).toMatchObject([{ component: 'kubelet', identity: node, loops: [{ name: 'pods' }] }]);
+  expect(raw.processes).toMatchObject([
+    { component: 'kube-proxy', loops: [{ name: 'rules' }] },
+    { component: 'kubelet', identity: node, loops: [{ name: 'pods' }] },
+  ]);
 });

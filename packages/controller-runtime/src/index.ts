@@ -8,12 +8,13 @@
  * - `work-queue`, `controller-runner`: keys, workers, back-off; a key waits until the cache shows the writes of its reconcile
  * - `plan-result`: carries out a `Plan` and turns it into a result
  * - `leader`: works in terms of leadership, with their fences; `leader-record` shows the leader in a Lease
- * - `loop-log`: what each loop did last; `process-report`: what a process that may lead says of itself
+ * - `loop-log`: what each loop did last, `change-loop` that of a loop over changes; `process-report`: what a process says of itself
  * - `event-writer`, `event-series`: Events in both of Kubernetes' forms
  *
  * `./testing` has a silent log and made-up custom and aggregated resources.
  */
 export type { Cache } from './cache.ts';
+export { ChangeLoop, type RunningChanges } from './change-loop.ts';
 export type { ControllerContext, ControllerSpec, Result, WatchSpec } from './controller.ts';
 export { ControllerGroup } from './controller-group.ts';
 export { createControllerMetrics } from './controller-meters.ts';
@@ -26,7 +27,7 @@ export { IndexedObjects } from './indexed-objects.ts';
 export { type InformedResource, type InformerEvent, Informers, namespacesOf } from './informers.ts';
 export { createFenceHolder, Leader, type LeaderOptions } from './leader.ts';
 export { LoopLog, type LoopState } from './loop-log.ts';
-export { reportedProcess, reportService } from './process-report.ts';
+export { reportedProcess, reportService, runningProcess } from './process-report.ts';
 export { QueueMeter } from './queue-meter.ts';
 export { planLeaseSpec } from './leader-record.ts';
 export { findObject } from './find-object.ts';

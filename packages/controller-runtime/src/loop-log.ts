@@ -26,7 +26,7 @@ export interface LoopDecision {
   /** The writes that succeeded: the first ones, and how many there were. */
   readonly writes: readonly LoopWrite[];
   readonly writeCount: number;
-  /** The reasons that it gave, as Events. */
+  /** The reasons that it gave, most of them as Events. */
   readonly events: readonly { readonly reason: string; readonly message: string }[];
   /** Why it failed; absent otherwise. */
   readonly error?: string;
@@ -52,7 +52,10 @@ export interface LoopState {
 /** The part of a decision that grows while a reconcile runs. */
 export interface RunningReconcile {
   readonly onWrite: (write: ObjectWrite, object: KubeObject) => void;
+  /** Writes Events, which are reasons too. */
   readonly events: EventRecorder;
+  /** Adds a reason without an Event. */
+  because(reason: string, message: string): void;
   ended(result: ReconcileReport['result'], seconds: number, error?: unknown): void;
 }
 
@@ -80,21 +83,25 @@ export class LoopLog {
     this.#clock = clock;
   }
 
-  /** A reconcile begins. Most of them write nothing: lists are made at the first entry. */
-  begin(key: ReconcileKey, events: EventRecorder): RunningReconcile {
+  /** A reconcile begins. `recorder` writes its Events. Most reconciles write nothing: lists are made at the first entry. */
+  begin(key: ReconcileKey, recorder?: EventRecorder): RunningReconcile {
     let writes: LoopWrite[] | undefined;
     let writeCount = 0;
     let reasons: { reason: string; message: string }[] | undefined;
+    const because = (reason: string, message: string): void => {
+      reasons ??= [];
+      if (reasons.length < EVENTS) reasons.push({ reason, message: message.slice(0, MESSAGE_LENGTH) });
+    };
     return {
+      because,
       onWrite: (write, object) => {
         writes ??= [];
         if (writeCount++ < WRITES) writes.push(shown(write, object));
       },
       events: {
         event: (about, type, reason, message, fieldPath) => {
-          reasons ??= [];
-          if (reasons.length < EVENTS) reasons.push({ reason, message: message.slice(0, MESSAGE_LENGTH) });
-          events.event(about, type, reason, message, fieldPath);
+          because(reason, message);
+          recorder?.event(about, type, reason, message, fieldPath);
         },
       },
       ended: (result, seconds, error) => {

@@ -29,6 +29,12 @@ export interface ProcessReport {
   };
 }
 
+/** The part `process` of a process that works without an election. Create it when the process starts. */
+export function runningProcess(component: string, identity: string, clock: Clock): () => object {
+  const startedAt = formatMicroTime(clock.now());
+  return () => ({ component, identity, startedAt, state: 'running' });
+}
+
 /** What `reportedProcess` reads. */
 export interface ReportedProcessOptions {
   readonly component: string;

@@ -24,6 +24,12 @@ export const ENGINE_UNIT = 'gantry:engine:';
 /** The extra value of an agent's user that holds the engine of its certificate; it has the name of the Node's label. */
 export const ENGINE_EXTRA = ENGINE_LABEL;
 
+/**
+ * The gRPC port at which the DNS and the proxies say what they do. A proxy listens at its host's address on the pod bridge
+ * (`gatewayOf`).
+ */
+export const REPORT_PORT = 10_258;
+
 /** The signer that renews certificates of fixed services. */
 export const SERVICE_SIGNER = 'gantry.dev/service';
 

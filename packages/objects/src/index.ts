@@ -50,6 +50,7 @@ export {
   ENGINE_UNIT,
   FIXED_SERVICES,
   LEASE_TTL_ANNOTATION,
+  REPORT_PORT,
   NODE_USER_PREFIX,
   NODES_GROUP,
   SERVICE_SIGNER,
@@ -102,7 +103,14 @@ export {
   setMember,
 } from './object.ts';
 export { controllerOf, controllerReference } from './owner-references.ts';
-export { containerAddressOf, hostIpRefusal, nodeAddressOf, type PodAddresses, podAddresses } from './pod-addresses.ts';
+export {
+  containerAddressOf,
+  gatewayOf,
+  hostIpRefusal,
+  nodeAddressOf,
+  type PodAddresses,
+  podAddresses,
+} from './pod-addresses.ts';
 export {
   type Quantity,
   QuantityError,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatIpv4, isWithin } from './ipv4.ts';
-import { containerAddressOf, nodeAddressOf, podAddresses } from './pod-addresses.ts';
+import { containerAddressOf, gatewayOf, nodeAddressOf, podAddresses } from './pod-addresses.ts';
 
 const RANGE = '10.128.0.0/20';
 
@@ -40,6 +40,7 @@ describe('the addresses of a pod network', () => {
     'of %j are none',
     (text) => {
       expect(podAddresses(text)).toBeUndefined();
+      expect(gatewayOf(text)).toBeUndefined();
       expect(nodeAddressOf(text, '10.128.0.3')).toBeUndefined();
     },
   );

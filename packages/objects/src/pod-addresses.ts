@@ -37,6 +37,12 @@ export function podAddresses(cidr: string): PodAddresses | undefined {
   };
 }
 
+/** The host's own address on its pod bridge: the first one of its range. Undefined if the range has no parts. */
+export function gatewayOf(cidr: string): string | undefined {
+  const parts = podAddresses(cidr);
+  return parts === undefined ? undefined : formatIpv4(parts.containers.first + 1);
+}
+
 /**
  * The InternalIP of the Node whose agent's container has this address: it has the same position in the part for Nodes, so it is unique.
  * Undefined for an address outside the containers' part.

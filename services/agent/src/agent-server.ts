@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { type Clock, formatMicroTime, raceAbort } from '@gantry/base';
+import { type Clock, raceAbort } from '@gantry/base';
 import { type ObjectClient, toGrpcFailure } from '@gantry/client';
-import { reportService } from '@gantry/controller-runtime';
+import { reportService, runningProcess } from '@gantry/controller-runtime';
 import {
   createHealth,
   type GroupMember,
@@ -96,9 +96,8 @@ export async function serveAgent(
 
 /** What this agent says of itself to API servers. It needs no election. */
 function agentReport({ self, steps }: ServedParts, clock: Clock): ReportedParts {
-  const startedAt = formatMicroTime(clock.now());
   return {
-    process: () => ({ component: 'kubelet', identity: self.name, startedAt, state: 'running' }),
+    process: runningProcess('kubelet', self.name, clock),
     loops: () => [steps.state()],
   };
 }

@@ -52,7 +52,7 @@ import {
   sealingKeyIds,
   type Sealing,
 } from './storage/index.ts';
-import { type CertificateSigningRequest, type KubeObject, StatusError } from '@gantry/objects';
+import { type CertificateSigningRequest, gatewayOf, type KubeObject, REPORT_PORT, StatusError } from '@gantry/objects';
 import type { LoopbackClient } from './loopback-client.ts';
 
 const REST_PORT = 6443;
@@ -248,7 +248,7 @@ function askMembers({ kv, memberCount }: Etcd): EtcdReachOptions['members'] {
 
 /** What this API server needs to show what the control plane does. */
 function introspectionOf(
-  { etcdQuotaBytes, historyMinutes, processes }: ApiServerConfig,
+  { etcdQuotaBytes, historyMinutes, processes, podCidr }: ApiServerConfig,
   etcd: Etcd,
   identity: string,
   address = '127.0.0.1',
@@ -266,9 +266,18 @@ function introspectionOf(
     quotaBytes: etcdQuotaBytes,
     historyMinutes,
     services: processes,
+    dns: serviceInDns('dns', REPORT_PORT),
+    proxyOf: (host) => ({ name: 'proxy', host, port: REPORT_PORT, addresses: async () => [proxyAddress(host)] }),
+    podCidr,
     agentPort: AGENT_PORT,
     peers: { ...peers, addresses: async () => (await peers.addresses()).filter((one) => !isOwnAddress(one)) },
   };
+}
+
+function proxyAddress(podCidr: string): string {
+  const address = gatewayOf(podCidr);
+  if (address === undefined) throw StatusError.unavailable(`podCIDR: ${podCidr} is not a range of pods`);
+  return address;
 }
 
 /** The registry of apiservers, including this one. Undefined if this process has no address. */

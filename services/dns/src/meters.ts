@@ -1,6 +1,7 @@
 import type { Metrics } from '@gantry/service';
 import type { ForwarderTotals } from './forward/forwarder.ts';
 import type { ResponderTotals } from './respond/responder.ts';
+import type { ServerTotals } from './server/server-totals.ts';
 
 /** Names of response codes. Other codes are shown as numbers. */
 const CODES = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
@@ -41,19 +42,4 @@ export function showTotals(
       counter.inc({ result: 'failed' }, forwarder.failed);
     },
   );
-}
-
-/** Totals since the start. They are plain numbers, so that a packet needs no look-up of labels. */
-export interface ServerTotals {
-  udp: number;
-  tcp: number;
-  /** Over UDP, because the queue had no room. */
-  dropped: number;
-  unsent: number;
-  /** By response code. */
-  readonly codes: number[];
-}
-
-export function createServerTotals(): ServerTotals {
-  return { udp: 0, tcp: 0, dropped: 0, unsent: 0, codes: [] };
 }

@@ -1,17 +1,20 @@
-import { createCertificateRequester, createGrpcClient } from '@gantry/client';
-import { Informers } from '@gantry/controller-runtime';
+import { hostname } from 'node:os';
+import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
+import { ChangeLoop, Informers, reportService, runningProcess } from '@gantry/controller-runtime';
+import { REPORT_PORT } from '@gantry/objects';
 import { type GroupOutcome, startService } from '@gantry/service';
 import type { DnsConfig } from './config.ts';
-import { createServerTotals, showTotals } from './meters.ts';
+import { showTotals } from './meters.ts';
 import { Forwarder } from './forward/forwarder.ts';
 import { HostResolvers } from './forward/host-resolvers.ts';
 import { addressWithin, probeServer } from './publish/probe.ts';
 import { PUBLISHED_RESOURCE, PublishedServers } from './publish/published-servers.ts';
 import { Responder } from './respond/responder.ts';
 import { QuestionQueue } from './server/question-queue.ts';
+import { createServerTotals, questionLoop } from './server/server-totals.ts';
 import { tcpServer } from './server/tcp-server.ts';
 import { udpServer } from './server/udp-server.ts';
-import { CachedState, ZONE_RESOURCES } from './zone/cached-state.ts';
+import { CachedState, takeChanges, ZONE_RESOURCES } from './zone/cached-state.ts';
 import { DNS_SERVICE } from './zone/cluster-zone.ts';
 import { ReverseZone } from './zone/reverse-zone.ts';
 import { clusterAddress } from './zone/service-records.ts';
@@ -35,7 +38,8 @@ export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
     log: logger,
   });
   const zone = new CachedState(informers.cache);
-  informers.subscribe((event) => zone.take(event));
+  const records = new ChangeLoop({ name: 'records', shown: ZONE_RESOURCES, clock });
+  informers.subscribe((event) => takeChanges(event, zone, records));
   const isSynced = () => informers.synced();
   const published = new PublishedServers({
     client,
@@ -62,13 +66,25 @@ export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
   const forwarder = new Forwarder({ ...service.parts, upstreams });
   const reverse = new ReverseZone(config.reverseCidrs);
   const responder = new Responder({ zone, reverse, outside: forwarder, isSynced, random });
-  const server = createServerTotals();
+  const server = createServerTotals(clock);
   showTotals(metrics, { server, responder: responder.totals, forwarder: forwarder.totals });
-  const listen = { responder, host: HOST, port: DNS_PORT, totals: server, queue: new QuestionQueue() };
+  const listen = { responder, host: HOST, port: DNS_PORT, totals: server, queue: new QuestionQueue(), clock };
+  const { queue } = listen;
   return await service.run({
     caches: informers,
     endpoints: [{}, { host: HOST, port: METRICS_PORT }],
+    grpc: {
+      address: `${HOST}:${REPORT_PORT}`,
+      services: [
+        reportService({
+          process: runningProcess(COMPONENT, hostname(), clock),
+          loops: () => [questionLoop(server, queue), records.state(), forwarder.state()],
+          cache: () => ({ revision: informers.cache.revision() }),
+        }),
+      ],
+      toGrpcError: toGrpcFailure,
+    },
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-    members: [resolvers.member(), udpServer(listen), tcpServer({ ...listen, clock }), published.member()],
+    members: [resolvers.member(), udpServer(listen), tcpServer(listen), published.member()],
   });
 }

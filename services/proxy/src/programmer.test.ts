@@ -1,5 +1,6 @@
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
+import { ChangeLoop } from '@gantry/controller-runtime';
 import { ENDPOINT_SLICES, type KubeObject, NODES, type Resource, SERVICES } from '@gantry/objects';
 import { createMetrics, silentLogger } from '@gantry/service';
 import { expect, onTestFinished, test } from 'vitest';
@@ -24,7 +25,9 @@ function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
   const rounds: boolean[] = [];
   let isRefusing = false;
   const metrics = createMetrics();
+  const loop = new ChangeLoop({ name: 'rules', shown: [SERVICES, ENDPOINT_SLICES], clock });
   const programmer = new Programmer({
+    loop,
     table: 't',
     skeleton: '  chain a { }\n',
     view,
@@ -61,11 +64,11 @@ function start(waiting = 0, known = Promise.resolve(), listing = () => '') {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const take = (resource: Resource, object: KubeObject | undefined, old?: KubeObject) => {
-    view.take({ kind: 'changed', resource, changes: [{ object, old }] });
+    for (const one of [loop, view]) one.take({ kind: 'changed', resource, changes: [{ object, old }] });
     programmer.notify();
   };
   const run = () => void programmer.run(stop.signal);
-  return { clock, programmer, transactions, flows, kept, rounds, take, run, refuse: () => (isRefusing = true) };
+  return { clock, programmer, loop, transactions, flows, kept, rounds, take, run, refuse: () => (isRefusing = true) };
 }
 
 /** Runs everything that is ready. */
@@ -209,4 +212,34 @@ test('a replacement keeps the clients with affinity; without such Services the s
   expect(transactions).toHaveLength(4);
   expect(transactions.at(-1)).toMatch(/^add table ip t\n/);
   expect(transactions.at(-1)).not.toContain('expires');
+});
+
+test('each transaction is a decision with its objects; a refused one has the reason, and its changes wait', async () => {
+  const { clock, loop, take, run, refuse } = start();
+  take(SERVICES, service());
+  run();
+  await settle();
+  take(ENDPOINT_SLICES, slice([endpoint('10.128.4.1')]));
+  refuse();
+  await settle();
+  const { queue, reconciles, decisions } = loop.state();
+  expect([queue.depth, queue.retries, reconciles.failed]).toEqual([1, 1, 1]);
+  expect(decisions).toMatchObject([
+    { key: { kind: 'EndpointSlice' }, result: 'failed', error: 'refused' },
+    { key: { kind: 'Service' }, events: [{ reason: 'ServiceCreated', message: expect.stringMatching(/whole table/) }] },
+  ]);
+  await clock.advance(10_000);
+  await settle();
+  expect(loop.state()).toMatchObject({
+    queue: { depth: 0 },
+    decisions: [
+      { key: { kind: 'EndpointSlice' }, result: 'done', events: [{ reason: 'EndpointSliceCreated' }] },
+      {},
+      {},
+    ],
+  });
+  await clock.advance(1000);
+  await settle();
+  // A round without a transaction decides nothing.
+  expect(loop.state().decisions).toHaveLength(3);
 });

@@ -1,9 +1,10 @@
 import { type Clock, ControlLoop, errorMessage, type Random, Signal } from '@gantry/base';
+import type { ChangeLoop, RunningChanges } from '@gantry/controller-runtime';
 import type { Counter, Histogram, Logger } from '@gantry/service';
 import type { ClusterView, HostState, Update } from './cluster-view.ts';
 import type { Nft } from './nft/nft.ts';
 import type { PolicyView } from './policy/policy-view.ts';
-import type { RuleBook } from './rules/rule-book.ts';
+import type { RuleBook, TableChange } from './rules/rule-book.ts';
 import { CLIENTS, type FlowTargets, formatClients, readClients } from './rules/stale-flows.ts';
 import { formatChange, formatDeletions, formatReplacement } from './rules/transaction.ts';
 
@@ -23,6 +24,8 @@ export interface ProgrammerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: ProgrammerMetrics;
+  /** The record of what the programmer does. Its owner tells it the changes of the caches. */
+  readonly loop: Pick<ChangeLoop, 'begin'>;
 }
 
 export interface ProgrammerMetrics {
@@ -81,10 +84,17 @@ export class Programmer {
 
   /** Writes rules until the signal is aborted. The caches must have been listed. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, logger, metrics } = this.#options;
+    const { clock, random, logger, metrics, loop } = this.#options;
     await new ControlLoop({
       round: async () => {
-        await this.#program(signal);
+        const running = loop.begin();
+        try {
+          await this.#program(running, signal);
+        } catch (error) {
+          running.ended(error);
+          throw error;
+        }
+        running.ended();
         this.#isFailing = false;
         return this.#staleChains.size > 0 ? STALE_MS : Infinity;
       },
@@ -102,7 +112,7 @@ export class Programmer {
     }).run(signal);
   }
 
-  async #program(signal: AbortSignal): Promise<void> {
+  async #program(running: RunningChanges, signal: AbortSignal): Promise<void> {
     const { view, policies, book, table, skeleton } = this.#options;
     const areDone = this.#isDone ? await policies.synchronize(signal) : await policies.catchUp(signal);
     if (!areDone) this.#work.notify();
@@ -118,6 +128,7 @@ export class Programmer {
       const clients = this.#areClientsRefused ? '' : await this.#clientsOf(sets, signal);
       this.#areClientsRefused = clients !== '';
       await this.#apply('replacement', `${formatReplacement(table, skeleton, change)}${clients}`, signal);
+      running.took('the whole table was written');
       this.#areClientsRefused = false;
       this.#isDone = true;
     } else {
@@ -126,6 +137,7 @@ export class Programmer {
       if (change !== undefined) {
         for (const name of change.chains.keys()) this.#staleChains.delete(name);
         await this.#apply('change', formatChange(table, change), signal);
+        running.took(describe(change));
         const now = this.#options.clock.monotonicMs();
         for (const name of change.goneChains) this.#staleChains.set(name, now);
       }
@@ -168,4 +180,8 @@ export class Programmer {
     await this.#options.nft.apply(formatDeletions(this.#options.table, names), signal);
     for (const name of names) this.#staleChains.delete(name);
   }
+}
+
+function describe({ chains, newElements, goneElements, goneChains }: TableChange): string {
+  return `wrote ${chains.size} chains and ${newElements.length} elements, removed ${goneChains.length} and ${goneElements.length}`;
 }

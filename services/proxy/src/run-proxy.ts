@@ -1,5 +1,6 @@
 import { createCertificateRequester, createHttpClient } from '@gantry/client';
-import { Informers } from '@gantry/controller-runtime';
+import { ChangeLoop, Informers, runningProcess } from '@gantry/controller-runtime';
+import { ENDPOINT_SLICES, NETWORK_POLICIES, SERVICES } from '@gantry/objects';
 import { type GroupOutcome, type HealthCheck, type Logger, startService } from '@gantry/service';
 import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
 import type { ProxyConfig } from './config.ts';
@@ -8,6 +9,7 @@ import { BridgeAddresses, removeBridgeAddresses } from './host/bridge-addresses.
 import { forgetStaleFlows } from './host/conntrack.ts';
 import { removeDockerUser } from './host/docker-user.ts';
 import { HealthCheckServer } from './host/health-check-server.ts';
+import { reportServer } from './host/report-server.ts';
 import { otherHosts, reachOf } from './hosts/other-hosts.ts';
 import { removeTunnel, TunnelKeeper } from './hosts/tunnel-keeper.ts';
 import { tunnelDevice } from './hosts/tunnel.ts';
@@ -52,8 +54,10 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   });
   const isHealthy = () => programmer.isHealthy;
   const healthChecks = new HealthCheckServer({ podCidr, isHealthy, clock, logger });
+  const loop = new ChangeLoop({ name: 'rules', shown: [SERVICES, ENDPOINT_SLICES, NETWORK_POLICIES], clock });
   const programmer = new Programmer({
     ...service.parts,
+    loop,
     table: config.clusterId,
     skeleton: tableSkeleton({ podBridge, podCidr, serviceCidr, apiPort: config.apiPort, tunnel: others?.rules }),
     view,
@@ -68,7 +72,17 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
     },
     metrics: programmerMetrics(metrics),
   });
+  const report = reportServer({
+    ...service.parts,
+    podCidr,
+    parts: {
+      process: runningProcess(COMPONENT, podCidr, clock),
+      loops: () => [loop.state()],
+      cache: () => ({ revision: informers.cache.revision() }),
+    },
+  });
   informers.subscribe((event) => {
+    loop.take(event);
     view.take(event);
     policies.take(event);
     programmer.notify();
@@ -79,7 +93,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
     ready: [rulesCheck(programmer)],
     endpoints: [{ host: config.healthHost, port: config.healthPort }],
     requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-    members: membersOf({ ...config, tunnelDevice: others?.tunnel.device, clock, logger, ...tasks }),
+    members: [...membersOf({ ...config, tunnelDevice: others?.tunnel.device, clock, logger, ...tasks }), report],
   });
 }
 

@@ -89,9 +89,12 @@ export function grpcServer(given: GrpcServerOptions): GrpcServer {
     run: async (signal) => {
       const checked = peers.run(signal);
       silence.start();
-      await listen(listener, options, signal);
-      await checked;
-      silence.stop();
+      try {
+        await listen(listener, options, signal);
+        await checked;
+      } finally {
+        silence.stop();
+      }
     },
     releaseConnections: () => {
       injection.release(options.clock);

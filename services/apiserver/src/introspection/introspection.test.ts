@@ -13,6 +13,8 @@ import { createProcessReports } from './process-reports.ts';
 import { createTestPki, type TestPki } from '../testing/test-pki.ts';
 
 const SIGNAL = new AbortController().signal;
+const OWN_PODS = '10.128.0.0/20';
+const OTHER_PODS = '10.128.16.0/20';
 const stop = new AbortController();
 const running: Promise<void>[] = [];
 let pki: TestPki;
@@ -74,6 +76,19 @@ beforeAll(async () => {
     process: () => ({ component: 'kubelet', identity: 'host-1', state: 'running' }),
     loops: () => [{ name: 'pods' }],
   });
+  const dns = await startProcess('dns', {
+    process: () => ({ component: 'kube-dns', identity: 'd-1', state: 'running' }),
+    loops: () => [{ name: 'questions' }, { name: 'records' }],
+    cache: () => ({ revision: 1 }),
+  });
+  const proxy = await startProcess('proxy', {
+    process: () => ({ component: 'kube-proxy', identity: OWN_PODS, state: 'running' }),
+    loops: () => [{ name: 'rules' }],
+  });
+  const otherProxy = await startProcess('proxy', {
+    process: () => ({ component: 'kube-proxy', identity: OTHER_PODS, state: 'running' }),
+    loops: () => [{ name: 'rules' }],
+  });
   const at = (name: string, port: number) => ({ name, port, addresses: () => Promise.resolve(['127.0.0.1']) });
   server = await startApiServer({
     pki,
@@ -87,6 +102,9 @@ beforeAll(async () => {
       historyMinutes: 5,
       // The last one has nobody at its port.
       agentPort: agent,
+      dns: at('dns', dns),
+      proxyOf: (host) => ({ ...at('proxy', host === OWN_PODS ? proxy : otherProxy), host }),
+      podCidr: OWN_PODS,
       services: [at('scheduler', scheduler), at('controller-manager', manager), at('scheduler', 1)],
       peers: { name: 'apiserver', port: 1, addresses: () => Promise.reject(new RangeError('no such name')) },
     },
@@ -137,6 +155,13 @@ test('loops: by process, and a single one by name', async () => {
   expect((await get('/gantry/v1/loops'))['processes']).toEqual([
     expect.objectContaining({ component: 'kube-controller-manager', loops: [{ name: 'deployment' }, { name: 'job' }] }),
     expect.objectContaining({
+      component: 'kube-dns',
+      state: 'running',
+      loops: [{ name: 'questions' }, { name: 'records' }],
+      cache: { revision: 1, behind: expect.any(Number) },
+    }),
+    expect.objectContaining({ component: 'kube-proxy', identity: OWN_PODS, loops: [{ name: 'rules' }] }),
+    expect.objectContaining({
       component: 'kube-scheduler',
       loops: [],
       queue: { active: 1, backoff: 0, unschedulable: 2 },
@@ -146,11 +171,25 @@ test('loops: by process, and a single one by name', async () => {
   expect(one['processes']).toMatchObject([{ loops: [{ name: 'job' }] }]);
 });
 
-test("loops of a node's agent, when it is named", async () => {
-  const node = async (name: string, addresses: object[]) => {
+test('processes without an election are no candidates, and nobody asks them who leads', async () => {
+  const { leaders } = await get('/gantry/v1/leaders');
+  expect((leaders as { readonly component: string }[]).map(({ component }) => component)).toEqual([
+    'kube-controller-manager',
+    'kube-scheduler',
+  ]);
+});
+
+test("loops of a node's agent and of its host's proxy, when it is named", async () => {
+  const node = async (name: string, addresses: object[], podCIDR?: string) => {
     const made = await callServer(server, 'POST', '/api/v1/nodes', {
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { addresses } }),
+      body: JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name },
+        spec: { podCIDR },
+        status: { addresses },
+      }),
     });
     expect(made.code).toBe(201);
   };
@@ -161,6 +200,12 @@ test("loops of a node's agent, when it is named", async () => {
     processes: [{ component: 'kubelet', identity: 'host-1', state: 'running', loops: [{ name: 'pods' }] }],
     unreachable: [],
   });
+  // Two hosts in the same half second: each has a proxy of its own.
+  const hosts = [OWN_PODS, OTHER_PODS];
+  for (const [i, range] of hosts.entries())
+    await node(`member-${i}`, [{ type: 'InternalIP', address: '127.0.0.1' }], range);
+  const found = await Promise.all(hosts.map((_, i) => get(`/gantry/v1/loops?node=member-${i}&component=kube-proxy`)));
+  expect(found).toMatchObject(hosts.map((identity) => ({ processes: [{ identity, loops: [{ name: 'rules' }] }] })));
   expect(await get('/gantry/v1/loops?node=host-1&loop=other')).toMatchObject({ processes: [{ loops: [] }] });
   // The agent of another node has its address: its certificate is not of this name.
   expect(await get('/gantry/v1/loops?node=host-2')).toMatchObject({

@@ -23,6 +23,11 @@ export interface IntrospectionSettings {
   /** The services with a leader, and the other API servers. */
   readonly services: readonly ReportingService[];
   readonly peers: ReportingService;
+  /** The DNS, whose processes need no election. */
+  readonly dns: ReportingService;
+  /** The proxy of the host with this range of pods, and the range of this host. */
+  readonly proxyOf: (podCidr: string) => ReportingService;
+  readonly podCidr: string;
   /** The port of agents. */
   readonly agentPort: number;
 }
@@ -77,6 +82,14 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
     const [self, others] = await Promise.all([own(names), reports.gather([options.peers], names)]);
     return { reports: [self, ...others.reports], unreachable: others.unreachable };
   };
+  const loopsOf = async (node: string | undefined): Promise<readonly Gathered[]> => {
+    const names = ['process', 'loops', 'queue', 'cache'] as const;
+    if (node === undefined)
+      return [await reports.gather([...options.services, options.dns, options.proxyOf(options.podCidr)], names)];
+    const { agent, podCidr } = nodeOf(options, node);
+    const proxies = podCidr === '' ? [] : [options.proxyOf(podCidr)];
+    return await Promise.all([agents.gather([agent], names), reports.gather(proxies, names)]);
+  };
   const oldest = new OldestRevision(kv);
   const stamped = (value: object) => ({ at: formatMicroTime(clock.now()), ...value });
   return {
@@ -104,21 +117,19 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
         });
       },
       loops: async (wanted) => {
-        const { node } = wanted;
-        const { reports: found, unreachable } =
-          node === undefined
-            ? await reports.gather(options.services, ['process', 'loops', 'queue'])
-            : await agents.gather([agentOf(options, node)], ['process', 'loops']);
-        const processes = found
-          .map(({ address, parts: { process, loops = [], queue } }) => ({
+        const gathered = await loopsOf(wanted['node']);
+        const processes = gathered
+          .flatMap(({ reports: found }) => found)
+          .map(({ address, parts: { process, loops = [], queue, cache: own } }) => ({
             address,
             ...(process as { readonly component: string }),
             loops: (loops as readonly { readonly name: string }[]).filter(({ name }) => matches(wanted['loop'], name)),
             ...(queue === undefined ? {} : { queue }),
+            ...(own === undefined ? {} : { cache: shownCache(own as { readonly revision: number }, cache.revision) }),
           }))
           .filter(({ component }) => matches(wanted['component'], component))
           .toSorted((one, other) => (one.component < other.component ? -1 : 1));
-        return stamped({ processes, unreachable });
+        return stamped({ processes, unreachable: gathered.flatMap(({ unreachable }) => unreachable) });
       },
       scheduling: async (wanted) => {
         const { reports: found, unreachable } = await reports.gather(options.services, ['process', 'decisions']);
@@ -146,12 +157,15 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
   };
 }
 
-/** The agent of a node. Throws StatusError NotFound. */
-function agentOf({ lookup, agentPort }: IntrospectionOptions, name: string): ReportingService {
+/** The agent of a node, and the range of its host's pods; '' before it has one. Throws StatusError NotFound. */
+function nodeOf(
+  { lookup, agentPort }: IntrospectionOptions,
+  name: string,
+): { readonly agent: ReportingService; readonly podCidr: string } {
   const node: Partial<Node> | undefined = lookup.get('nodes', '', name);
   if (node === undefined) throw new StatusError('NotFound', `node: there is no node ${JSON.stringify(name)}`);
   const own = (node.status?.addresses ?? []).find(({ type }) => type === 'InternalIP');
-  return {
+  const agent = {
     name,
     port: agentPort,
     addresses: async () => {
@@ -159,6 +173,12 @@ function agentOf({ lookup, agentPort }: IntrospectionOptions, name: string): Rep
       return [own.address];
     },
   };
+  return { agent, podCidr: node.spec?.podCIDR ?? '' };
+}
+
+/** How far the caches of a process are behind this process's. */
+function shownCache({ revision }: { readonly revision: number }, newest: number) {
+  return { revision, behind: Math.max(0, newest - revision) };
 }
 
 interface PodDecision {

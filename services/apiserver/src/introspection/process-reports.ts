@@ -21,6 +21,8 @@ import {
 /** The processes of one service: each address that its name has. The name is also that of their certificates. */
 export interface ReportingService {
   readonly name: string;
+  /** The host whose process it is, for a name that each host has. */
+  readonly host?: string;
   readonly port: number;
   /** The addresses of its processes. Rejects when they cannot be found. */
   readonly addresses: () => Promise<readonly string[]>;
@@ -146,7 +148,7 @@ export function createProcessReports(tls: TlsSource, clock: Clock): ProcessRepor
       const now = clock.now();
       for (const [key, { usedAt }] of clients) if (now - usedAt > IDLE_MS) forget(key);
       for (const [key, { at }] of asked) if (now - at >= FRESH_MS) asked.delete(key);
-      const key = `${services.map(({ name }) => name).join()} ${parts.join()}`;
+      const key = `${services.map(({ name, host = '' }) => `${name}@${host}`).join()} ${parts.join()}`;
       const shared = asked.get(key);
       if (shared !== undefined) return shared.gathered;
       const gathered = Promise.all(services.map((service) => ask(service, parts))).then((answers): Gathered => {

@@ -11,6 +11,8 @@ import { createTestPki } from './test-pki.ts';
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = `${NAMESPACES}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
 
+const nobody = (name: string) => ({ name, port: 1, addresses: () => Promise.resolve([]) });
+
 function introspectionOf(identity: string, store: MemoryObjectStore, peers: readonly number[]) {
   return {
     identity,
@@ -20,6 +22,9 @@ function introspectionOf(identity: string, store: MemoryObjectStore, peers: read
     quotaBytes: 4000,
     historyMinutes: 5,
     services: [],
+    dns: nobody('dns'),
+    proxyOf: () => nobody('proxy'),
+    podCidr: '10.128.0.0/20',
     agentPort: 1,
     peers: { name: 'apiserver', port: peers[0] ?? 1, addresses: () => Promise.resolve(peers.map(() => '127.0.0.1')) },
   };

@@ -130,11 +130,19 @@ describe('the forwarder', () => {
     const forwarder = forwarderTo([server.upstream], clock);
     const response = resolve(forwarder);
     await expect.poll(() => server.asked.length).toBe(1);
+    expect(forwarder.state().queue).toMatchObject({ adds: 1, unfinishedSeconds: 0 });
     await clock.advance(2000);
+    expect(forwarder.state().queue.unfinishedSeconds).toBe(2);
     await expect.poll(() => server.asked.length).toBe(2);
     await clock.advance(2000);
     expect((await response).rcode).toBe('SERVFAIL');
     expect(forwarder.totals.failed).toBe(1);
+    expect(forwarder.state()).toMatchObject({
+      name: 'forwarding',
+      queue: { unfinishedSeconds: 0 },
+      reconciles: { total: 1, failed: 1, longestSeconds: 4 },
+      decisions: [{ key: { name: NAME }, result: 'failed', error: expect.stringContaining(server.upstream.address) }],
+    });
   });
 
   it('lets the questions of one client fail that are too many, and not those of others', async () => {

@@ -1,4 +1,5 @@
 import { type Clock, errorMessage, type Random, withDeadline } from '@gantry/base';
+import { LoopLog, type LoopState, QueueMeter } from '@gantry/controller-runtime';
 import { type Logger, Places } from '@gantry/service';
 import type { Alias, Client, Outside } from '../respond/responder.ts';
 import { CODES, type Query } from '../wire/query.ts';
@@ -60,12 +61,20 @@ export class Forwarder implements Outside {
   readonly #cache: ReceivedCache;
   readonly #places = new Places(WAITING_CLIENTS);
   readonly #waiting = new Map<string, Promise<Received | undefined>>();
+  readonly #log: LoopLog;
+  readonly #meter = new QueueMeter('forwarding');
   /** The server that answered last. It is asked first. */
   #preferred = '';
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
     this.#cache = new ReceivedCache(options.clock);
+    this.#log = new LoopLog(options.clock);
+  }
+
+  /** The questions to the host's resolvers, as a control loop. Those that had no answer are its decisions. */
+  state(): LoopState {
+    return this.#log.state(this.#meter.state(this.#options.clock.monotonicMs()));
   }
 
   async resolve(query: Query, { address, transport }: Client): Promise<Buffer> {
@@ -104,7 +113,7 @@ export class Forwarder implements Outside {
         this.totals.failed += 1;
         return undefined;
       }
-      waiting = this.#ask(query).finally(() => this.#waiting.delete(key));
+      waiting = this.#askLogged(key, query).finally(() => this.#waiting.delete(key));
       this.#waiting.set(key, waiting);
     }
     const received = await waiting;
@@ -113,7 +122,23 @@ export class Forwarder implements Outside {
     return { received, keptSeconds: 0 };
   }
 
-  async #ask(query: Query): Promise<Received | undefined> {
+  async #askLogged(key: string, query: Query): Promise<Received | undefined> {
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    const running = this.#log.begin({ namespace: '', name: query.name ?? '' });
+    this.#meter.added();
+    this.#meter.taken(key, startedMs, startedMs);
+    const problems = new Map<string, string>();
+    const received = await this.#ask(query, problems);
+    const now = clock.monotonicMs();
+    this.#meter.done(key, now);
+    const failure = received === undefined ? new NoAnswerError(problems) : undefined;
+    running.ended(failure === undefined ? 'done' : 'failed', (now - startedMs) / 1000, failure);
+    return received;
+  }
+
+  /** Adds to `problems` why a server gave no answer, by its address. */
+  async #ask(query: Query, problems: Map<string, string>): Promise<Received | undefined> {
     this.totals.asked += 1;
     const { clock, logger } = this.#options;
     using total = withDeadline(clock, new AbortController().signal, TOTAL_MS);
@@ -129,10 +154,9 @@ export class Forwarder implements Outside {
           }
           refused = received;
         } catch (error) {
-          logger.debug(
-            { server: upstream.address, reason: errorMessage(error) },
-            'a resolver of the host did not answer',
-          );
+          const reason = errorMessage(error);
+          problems.set(upstream.address, reason);
+          logger.debug({ server: upstream.address, reason }, 'a resolver of the host did not answer');
         }
         if (total.aborted) break;
       }
@@ -157,6 +181,17 @@ export class Forwarder implements Outside {
     const all = this.#options.upstreams();
     const preferred = all.filter(({ address }) => address === this.#preferred);
     return [...preferred, ...all.filter(({ address }) => address !== this.#preferred)];
+  }
+}
+
+class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+
+  constructor(problems: ReadonlyMap<string, string>) {
+    const reasons = [...problems].map(([address, reason]) => `${address}: ${reason}`);
+    super(
+      reasons.length === 0 ? 'the host has no resolver' : `no resolver of the host answered: ${reasons.join('; ')}`,
+    );
   }
 }
 

@@ -19,6 +19,11 @@ export class QuestionQueue {
   readonly #waiting = new Map<string, AnswerQuestion[]>();
   #count = 0;
 
+  /** The number of questions that wait. */
+  get size(): number {
+    return this.#count;
+  }
+
   /** Whether a further question of the address may wait. Otherwise it should be dropped. */
   hasRoom(address: string): boolean {
     return this.#count < WAITING.max && (this.#waiting.get(address)?.length ?? 0) < WAITING.maxOfAddress;

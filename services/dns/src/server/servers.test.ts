@@ -4,9 +4,9 @@ import { createConnection, type Socket } from 'node:net';
 import { ManualClock } from '@gantry/base/testing';
 import type { GroupMember } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createServerTotals, type ServerTotals } from '../meters.ts';
 import { exchange } from '../forward/exchange.ts';
 import { QuestionQueue } from './question-queue.ts';
+import { createServerTotals, type ServerTotals } from './server-totals.ts';
 import { tcpServer } from './tcp-server.ts';
 import { udpServer } from './udp-server.ts';
 
@@ -23,12 +23,12 @@ describe.each(['udp', 'tcp'] as const)('the server over %s', (transport) => {
   let port: number;
   beforeEach(async () => {
     stop = new AbortController();
-    totals = createServerTotals();
     clock = new ManualClock();
+    totals = createServerTotals(clock);
     const listening = Promise.withResolvers<number>();
     const queue = new QuestionQueue();
-    const options = { responder, host: '127.0.0.1', port: 0, totals, queue, onListening: listening.resolve };
-    const member: GroupMember = transport === 'udp' ? udpServer(options) : tcpServer({ ...options, clock });
+    const options = { responder, host: '127.0.0.1', port: 0, totals, queue, clock, onListening: listening.resolve };
+    const member: GroupMember = transport === 'udp' ? udpServer(options) : tcpServer(options);
     done = member.run(stop.signal);
     port = await listening.promise;
   });
@@ -44,6 +44,12 @@ describe.each(['udp', 'tcp'] as const)('the server over %s', (transport) => {
     expect(await ask(packet)).toEqual(packet);
     expect(totals).toMatchObject({ [transport]: 1, unsent: 0 });
     expect(totals.codes[3]).toBe(1);
+    expect(totals.loop.counts()).toMatchObject({ total: 1, failed: 0 });
+  });
+
+  it('counts an answer that says that there is none as failed', async () => {
+    await ask(Buffer.from([0, 1, 2, 0x82, 4]));
+    expect(totals.loop.counts()).toMatchObject({ total: 1, failed: 1 });
   });
 
   it('sends nothing where there is no response', async () => {
@@ -65,7 +71,7 @@ describe('the server over TCP', () => {
     stop = new AbortController();
     clock = new ManualClock();
     const listening = Promise.withResolvers<number>();
-    const totals = createServerTotals();
+    const totals = createServerTotals(clock);
     const options = { responder, host: '127.0.0.1', port: 0, totals, onListening: listening.resolve, clock };
     done = tcpServer({ ...options, queue: new QuestionQueue() }).run(stop.signal);
     port = await listening.promise;
@@ -131,7 +137,8 @@ describe('the server over TCP', () => {
 it('few large answers of a TCP connection wait to be sent, however many questions it asks at once', async () => {
   const stop = new AbortController();
   const listening = Promise.withResolvers<number>();
-  const totals = createServerTotals();
+  const clock = new ManualClock();
+  const totals = createServerTotals(clock);
   const large = Buffer.alloc(60_000);
   let most = 0;
   const counting = {
@@ -140,7 +147,7 @@ it('few large answers of a TCP connection wait to be sent, however many question
       return large;
     },
   };
-  const options = { host: '127.0.0.1', port: 0, totals, onListening: listening.resolve, clock: new ManualClock() };
+  const options = { host: '127.0.0.1', port: 0, totals, onListening: listening.resolve, clock };
   const done = tcpServer({ ...options, responder: counting, queue: new QuestionQueue() }).run(stop.signal);
   const client = createConnection({ host: '127.0.0.1', port: await listening.promise });
   let received = 0;
@@ -158,9 +165,10 @@ it('few large answers of a TCP connection wait to be sent, however many question
 it('the server over UDP drops the questions of an address that has its share waiting, and answers another address', async () => {
   const stop = new AbortController();
   const listening = Promise.withResolvers<number>();
-  const totals = createServerTotals();
+  const clock = new ManualClock();
+  const totals = createServerTotals(clock);
   const queue = new QuestionQueue();
-  const options = { responder, host: '127.0.0.1', port: 0, totals, queue, onListening: listening.resolve };
+  const options = { responder, host: '127.0.0.1', port: 0, totals, queue, clock, onListening: listening.resolve };
   const done = udpServer(options).run(stop.signal);
   const port = await listening.promise;
   // Questions of this address that are not answered meanwhile.
@@ -183,6 +191,7 @@ it('the server over UDP drops the questions of an address that has its share wai
   expect(totals).toMatchObject({ udp: 1, dropped: 0 });
   await from('127.0.0.1');
   await expect.poll(() => totals.dropped).toBe(1);
+  expect(totals.loop.counts()).toMatchObject({ total: 2, failed: 1 });
   stop.abort();
   await done;
 });
@@ -191,8 +200,10 @@ it('a server whose port is taken fails instead of waiting', async () => {
   const taken = createSocket('udp4');
   taken.bind(0, '127.0.0.1');
   await once(taken, 'listening');
-  const totals = createServerTotals();
-  const options = { responder, host: '127.0.0.1', port: taken.address().port, totals, queue: new QuestionQueue() };
+  const clock = new ManualClock();
+  const totals = createServerTotals(clock);
+  const { port } = taken.address();
+  const options = { responder, host: '127.0.0.1', port, totals, queue: new QuestionQueue(), clock };
   await expect(udpServer(options).run(new AbortController().signal)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   taken.close();
 });

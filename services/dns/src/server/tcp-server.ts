@@ -1,12 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { type Clock, onAbort } from '@gantry/base';
+import { onAbort } from '@gantry/base';
 import { type GroupMember, Places } from '@gantry/service';
-import { countCode, type ListenOptions } from './udp-server.ts';
-
-export interface TcpServerOptions extends ListenOptions {
-  readonly clock: Clock;
-}
+import { countAnswer } from './server-totals.ts';
+import type { ListenOptions } from './udp-server.ts';
 
 /** Connections without a packet for this time are closed. RFC 7766 suggests a few seconds. */
 const IDLE_MS = 10_000;
@@ -17,7 +14,7 @@ const MAX_WAITING = 64;
 const LENGTH_BYTES = 2;
 
 /** Answers packets over TCP in the order in which the answers are ready. Each packet follows its length. */
-export function tcpServer(options: TcpServerOptions): GroupMember {
+export function tcpServer(options: ListenOptions): GroupMember {
   return {
     name: 'dns-tcp',
     run: async (signal) => {
@@ -51,7 +48,7 @@ export function tcpServer(options: TcpServerOptions): GroupMember {
   };
 }
 
-function serveConnection(socket: Socket, options: TcpServerOptions): void {
+function serveConnection(socket: Socket, options: ListenOptions): void {
   const connection = new QueryConnection(socket, options);
   // A client may break off the connection for its own reasons.
   socket.on('error', () => socket.destroy());
@@ -62,14 +59,14 @@ function serveConnection(socket: Socket, options: TcpServerOptions): void {
 /** The packets of one connection and their answers. One packet at a time waits for a turn of the connection's address. */
 class QueryConnection {
   readonly #socket: Socket;
-  readonly #options: TcpServerOptions;
+  readonly #options: ListenOptions;
   readonly #address: string;
   readonly #input: { received: Buffer } = { received: Buffer.alloc(0) };
   #isQueued = false;
   #waiting = 0;
   #cancelIdle = () => {};
 
-  constructor(socket: Socket, options: TcpServerOptions) {
+  constructor(socket: Socket, options: ListenOptions) {
     this.#socket = socket;
     this.#options = options;
     this.#address = socket.remoteAddress ?? '';
@@ -98,28 +95,29 @@ class QueryConnection {
     this.#socket.pause();
     this.#touch();
     this.#isQueued = true;
+    const receivedMs = this.#options.clock.monotonicMs();
     this.#options.queue.add(this.#address, () => {
       this.#isQueued = false;
-      const bytes = this.#socket.destroyed ? 0 : this.#answer(packet);
+      const bytes = this.#socket.destroyed ? 0 : this.#answer(packet, receivedMs);
       this.takePackets();
       return bytes;
     });
   }
 
   /** Returns the size of an answer that exists already. */
-  #answer(packet: Buffer): number {
+  #answer(packet: Buffer, receivedMs: number): number {
     const { responder, totals } = this.#options;
     totals.tcp += 1;
     const response = responder.respond(packet, 'tcp', this.#address);
     if (!(response instanceof Promise)) {
-      this.#send(response);
+      this.#send(response, receivedMs);
       return response?.length ?? 0;
     }
     this.#waiting += 1;
     response
       .then((one) => {
         this.#waiting -= 1;
-        this.#send(one);
+        this.#send(one, receivedMs);
         this.takePackets();
       })
       .catch(() => this.#socket.destroy());
@@ -131,9 +129,9 @@ class QueryConnection {
     this.#cancelIdle = this.#options.clock.setTimer(IDLE_MS, () => this.#socket.destroy());
   }
 
-  #send(response: Buffer | undefined): void {
+  #send(response: Buffer | undefined, receivedMs: number): void {
     if (response === undefined || !this.#socket.writable) return;
-    countCode(this.#options.totals, response);
+    countAnswer(this.#options, response, receivedMs);
     const length = Buffer.allocUnsafe(LENGTH_BYTES);
     length.writeUInt16BE(response.length);
     this.#socket.write(Buffer.concat([length, response]));

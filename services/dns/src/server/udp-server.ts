@@ -1,10 +1,10 @@
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram';
 import { once } from 'node:events';
-import { onAbort } from '@gantry/base';
+import { type Clock, onAbort } from '@gantry/base';
 import type { GroupMember } from '@gantry/service';
-import type { ServerTotals } from '../meters.ts';
 import type { Responder } from '../respond/responder.ts';
 import type { QuestionQueue } from './question-queue.ts';
+import { countAnswer, type ServerTotals } from './server-totals.ts';
 
 /** Where a server listens, and its responder. */
 export interface ListenOptions {
@@ -12,6 +12,7 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly totals: ServerTotals;
+  readonly clock: Clock;
   /** Shared by all servers, so that an address has one share. */
   readonly queue: QuestionQueue;
   /** Called once with the port when the server listens. */
@@ -64,18 +65,21 @@ function answer(
   { socket, onSent, isClosed }: Sender,
   packet: Buffer,
   client: RemoteInfo,
-  { responder, totals, queue }: ListenOptions,
+  options: ListenOptions,
 ): void {
+  const { responder, totals, queue, clock } = options;
   totals.udp += 1;
   // No response can be sent to port 0.
   if (client.port === 0) return;
   if (!queue.hasRoom(client.address)) {
     totals.dropped += 1;
+    totals.loop.count('failed', 0);
     return;
   }
+  const receivedMs = clock.monotonicMs();
   const send = (response: Buffer | undefined) => {
     if (response === undefined) return;
-    countCode(totals, response);
+    countAnswer(options, response, receivedMs);
     socket.send(response, client.port, client.address, onSent);
   };
   queue.add(client.address, () => {
@@ -90,9 +94,4 @@ function answer(
     });
     return 0;
   });
-}
-
-export function countCode({ codes }: ServerTotals, response: Buffer): void {
-  const code = (response[3] ?? 0) & 0x0f;
-  codes[code] = (codes[code] ?? 0) + 1;
 }

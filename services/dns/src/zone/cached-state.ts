@@ -1,4 +1,4 @@
-import type { Cache, InformerEvent, ObjectChange } from '@gantry/controller-runtime';
+import type { Cache, ChangeLoop, InformerEvent, ObjectChange } from '@gantry/controller-runtime';
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
@@ -123,6 +123,18 @@ export class CachedState implements ClusterState {
       if (names.values.length === 0) this.#names.delete(address);
     }
   }
+}
+
+/** Lets the zone take an event. It is a decision of the loop if records may have changed. */
+export function takeChanges(event: InformerEvent, zone: CachedState, loop: ChangeLoop): void {
+  if (event.kind !== 'changed') return;
+  loop.take(event);
+  const running = loop.begin();
+  const before = zone.generation;
+  zone.take(event);
+  if (zone.generation !== before)
+    running.took(`${event.changes.length === 1 ? 'one change' : `${event.changes.length} changes`} of records`);
+  running.ended();
 }
 
 const NO_ENDPOINTS: ServiceEndpoints = new IndexedEndpoints();

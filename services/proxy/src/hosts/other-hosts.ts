@@ -1,5 +1,5 @@
 import { must } from '@gantry/base';
-import { type AddressRange, formatIpv4, parseIpv4Range } from '@gantry/objects';
+import { type AddressRange, gatewayOf, parseIpv4Range } from '@gantry/objects';
 import type { Element, Fragment } from '../rules/fragment.ts';
 import type { TunnelRules } from '../rules/table.ts';
 import type { HostReach, Topology } from '../rules/topology.ts';
@@ -43,13 +43,13 @@ export function reachOf({
 
 /** Undefined on a host that has no address for other hosts. */
 export function otherHosts(settings: OtherHostsSettings): OtherHostsParts | undefined {
-  const { hostAddress, podCidr, podRange, clusterRange, controlRange, serviceCidr } = settings;
+  const { hostAddress, podCidr, clusterRange, controlRange, serviceCidr } = settings;
   if (hostAddress === '') return undefined;
   const tunnel = tunnelOf(settings);
   const services = must(parseIpv4Range(serviceCidr), 'the range of Service addresses');
   return {
     tunnel,
-    rules: { device: tunnel.device, vni: tunnel.vni, gateway: formatIpv4(podRange.first + 1) },
+    rules: { device: tunnel.device, vni: tunnel.vni, gateway: must(gatewayOf(podCidr), 'the range of pods') },
     surroundings: {
       hostAddress,
       podCidr,

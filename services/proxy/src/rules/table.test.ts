@@ -30,7 +30,14 @@ test("pods reach neither an engine nor a tunnel on the host's addresses; the hos
   const input = chain('input');
   expect(input).toContain('iifname "gtp-test" tcp dport { 2375, 2376, 2377, 7946 } drop');
   expect(input).toContain('iifname "gtp-test" udp dport { 4789, 7946, 8472 } drop');
-  expect(input.match(/ drop/g)).toHaveLength(2);
+  expect(input.match(/ drop/g)).toHaveLength(3);
+});
+
+test("the proxy's own port is for the pods' network, the host and the tunnel, and no pod can take it", () => {
+  const report = 'ip daddr 10.128.0.1 tcp dport 10258';
+  expect(chain('input')).toContain(`iifname != { "lo", "gtp-test" } ${report} drop`);
+  expect(chain('input', TUNNEL)).toContain(`iifname != { "lo", "gtp-test", "gtv-test" } ${report} drop`);
+  expect(chain('route-to-host').trim().split(/\n\s*/)[1]).toBe(`${report} return`);
 });
 
 test("what is for a cluster's own addresses is routed before what is for any address of the host, which may be another cluster's", () => {
@@ -47,7 +54,7 @@ test("what is for a cluster's own addresses is routed before what is for any add
 test('the loopback of the host leads to pods only by host ports that name it, and never the port of the API', () => {
   const lines = chain('route-to-host').trim().split(/\n\s*/);
   expect(lines[0]).toBe('ip daddr 127.0.0.0/8 tcp dport 6443 return');
-  const open = lines.slice(1).filter((line) => !line.startsWith('ip daddr != 127.0.0.0/8 '));
+  const open = lines.slice(2).filter((line) => !line.startsWith('ip daddr != 127.0.0.0/8 '));
   expect(open).toEqual([expect.stringMatching(/ ip daddr \. meta l4proto \. th dport map @host-ports$/)]);
 });
 

@@ -1,3 +1,5 @@
+import { must } from '@gantry/base';
+import { gatewayOf, REPORT_PORT } from '@gantry/objects';
 import { FROM_OUTSIDE_MARK } from './plan-service.ts';
 import type { Topology } from './topology.ts';
 
@@ -86,13 +88,16 @@ const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @alwa
  * packets.
  *
  * Agents are reached at their Nodes' addresses from the pods' network, the host and other hosts of the cluster, but not from other
- * machines. Packets to agents are masqueraded, so that replies pass here even if bridges do not pass packets to the filter.
+ * machines. Packets to agents are masqueraded, so that replies pass here even if bridges do not pass packets to the filter. The same
+ * clients reach the proxy's own port at the host's address on the bridge, which no pod can take.
  */
 export function tableSkeleton(topology: SkeletonOptions): string {
-  const { podBridge, serviceCidr, apiPort, tunnel } = topology;
+  const { podBridge, podCidr, serviceCidr, apiPort, tunnel } = topology;
   const { chains, toOthers, fromOthers, outer, closed, translation } = tunnelLines(topology);
   const translate = 'meta l4proto { tcp, udp, sctp } dnat ip addr . port to';
   const agents = `tcp dport ${AGENT_PORT} dnat to ip daddr map @agents`;
+  const report = `ip daddr ${must(gatewayOf(podCidr), 'a range of pods')} tcp dport ${REPORT_PORT}`;
+  const inside = ['lo', podBridge, ...(tunnel === undefined ? [] : [tunnel.device])].map((name) => `"${name}"`);
   const ownTunnel = tunnel === undefined ? '' : ` iifname != "${tunnel.device}"`;
   const foreign = `iifname "gtp-*" iifname != "${podBridge}" return; iifname "gtv-*"${ownTunnel} return`;
   const agentsOfOthers = tunnel === undefined ? '' : ` iifname "${tunnel.device}" ${agents};`;
@@ -106,6 +111,7 @@ export function tableSkeleton(topology: SkeletonOptions): string {
   }
   chain route-to-host {
     ip daddr 127.0.0.0/8 tcp dport ${apiPort} return
+    ${report} return
     ip daddr != 127.0.0.0/8 fib daddr type local ${NODE_PORT} vmap @node-ports
     fib daddr type local ${translate} ${SERVICE} map @host-ports
     ip daddr != 127.0.0.0/8 ip daddr != @node-addresses ip daddr != @load-balancer-addresses jump route-to-any
@@ -129,6 +135,7 @@ ${chains}  chain before-prerouting { type filter hook prerouting priority -115; 
     type filter hook input priority -5; policy accept;
     iifname "${podBridge}" tcp dport ${ENGINE_PORTS} drop
     iifname "${podBridge}" udp dport ${TUNNEL_PORTS} drop
+    iifname != { ${inside.join(', ')} } ${report} drop
 ${closed}${outer}    ct state new ip daddr != 127.0.0.0/8 ${NODE_PORT} vmap @no-endpoint-node-ports
     ct state new ip daddr @load-balancer-addresses meta l4proto != icmp goto reject-packet
   }

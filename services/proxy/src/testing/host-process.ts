@@ -6,6 +6,7 @@
  */
 import { createInterface } from 'node:readline';
 import { systemClock, systemRandom } from '@gantry/base';
+import { ChangeLoop } from '@gantry/controller-runtime';
 import type { KubeObject, Resource } from '@gantry/objects';
 import { createLogger, createMetrics } from '@gantry/service';
 import { ClusterView } from '../cluster-view.ts';
@@ -59,6 +60,7 @@ const tunnel = new TunnelKeeper({
 });
 const programmer = new Programmer({
   ...parts,
+  loop: new ChangeLoop({ name: 'rules', shown: [], clock: systemClock }),
   table: config.clusterId,
   skeleton: tableSkeleton({ ...config, tunnel: others?.rules }),
   view,

@@ -74,7 +74,7 @@ function Processes({ report, error }: ProcessesProps): ReactNode {
 
 const NODE_NAMES = objectFormat(({ metadata: { uid = '', name = '' } }) => ({ uid, name }));
 
-/** What the agent of one node does: agents are many, and each is asked only when somebody looks. */
+/** What the agent of one node and the proxy of its host do: nodes are many, and each is asked only when somebody looks. */
 function Agents(): ReactNode {
   const { node = '' } = useSearch({ from: '/control-loops' });
   const navigate = useNavigate();
@@ -208,7 +208,7 @@ interface ProcessProps {
 }
 
 function Process({ process, at }: ProcessProps): ReactNode {
-  const { component, address, state, loops, queue, startedAt } = process;
+  const { component, address, state, loops, queue, cache, startedAt } = process;
   return (
     <section>
       <h2>
@@ -219,6 +219,11 @@ function Process({ process, at }: ProcessProps): ReactNode {
       {queue === undefined ? null : (
         <p>
           {queue.active} pods to schedule, {queue.backoff} wait after a failure, {queue.unschedulable} fit nowhere.
+        </p>
+      )}
+      {cache === undefined ? null : (
+        <p>
+          Its copies of the API's objects are at revision {cache.revision}, {cache.behind} behind.
         </p>
       )}
       {loops.length === 0 ? null : (

@@ -79,6 +79,8 @@ export interface LoopsReport {
   readonly at: string;
   readonly processes: readonly (Candidate & {
     readonly loops: readonly Loop[];
+    /** That of processes that only read: `behind` counts revisions of etcd. */
+    readonly cache?: { readonly revision: number; readonly behind: number };
     /** The scheduler's. */
     readonly queue?: { readonly active: number; readonly backoff: number; readonly unschedulable: number };
   })[];
