@@ -6,7 +6,7 @@ import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 const manifest = (text: string) => `
 apiVersion: v1
@@ -35,7 +35,9 @@ test('a static pod has a mirror, runs on without API servers and through a resta
   const running = () =>
     cluster.podContainers([`label=io.kubernetes.pod.name=${name}`, 'label=io.kubernetes.container.name=main']);
   const mirror = async () => await cluster.get(PODS, 'default', name);
-  const log = () => cluster.mustKubectl(['logs', name]);
+  /** A container that runs has not necessarily written yet. */
+  const untilLogged = (text: string) =>
+    eventually(`the log is ${text}`, PATIENCE_MS, async () => (await cluster.mustKubectl(['logs', name])) === text);
 
   await inAgent(`cat > ${folder}/web.yaml`, manifest('first'));
   await inAgent(`cat > ${folder}/bad.yaml`, 'kind: Service');
@@ -52,7 +54,7 @@ test('a static pod has a mirror, runs on without API servers and through a resta
     'kubernetes.io/config.source': 'file',
   });
   expect(shown.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name: node, controller: true }]);
-  expect(await log()).toBe('first\n');
+  await untilLogged('first\n');
   expect(await cluster.mustKubectl(['exec', name, '--', 'sh', '-c', 'echo $UID_OF_POD'])).toBe(`${hash}\n`);
   await eventually('kubectl finds the Events of the pod behind its mirror', PATIENCE_MS, async () =>
     (await cluster.mustKubectl(['describe', 'pod', name])).includes('Container started'),
@@ -92,7 +94,7 @@ test('a static pod has a mirror, runs on without API servers and through a resta
     const { metadata, status } = await mirror();
     return metadata.annotations?.['kubernetes.io/config.hash'] !== hash && status?.phase === 'Running';
   });
-  expect(await log()).toBe('third\n');
+  await untilLogged('third\n');
 
   await inAgent(`rm ${folder}/web.yaml ${folder}/bad.yaml`);
   await eventually('pod and mirror are gone', PATIENCE_MS, async () => {

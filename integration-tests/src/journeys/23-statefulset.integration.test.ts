@@ -62,7 +62,7 @@ test('pods come, are updated and go in order, under the names that they keep', a
 
   await kubectl('create -f -', JSON.stringify(statefulSet(3)));
   expect(await kubectl('rollout status statefulset/web')).toMatch(/complete/);
-  expect(await kubectl('logs web-1')).toBe('web-1');
+  await eventually('web-1 has logged its name', ROLLOUT_MS, async () => (await kubectl('logs web-1')) === 'web-1');
   const first = await cluster.pods(namespace.name);
   expect(images(first)).toEqual(['web-0 nginx:1.7.9', 'web-1 nginx:1.7.9', 'web-2 nginx:1.7.9']);
 

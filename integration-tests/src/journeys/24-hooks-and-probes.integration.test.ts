@@ -91,12 +91,16 @@ test('a container is stopped whether its preStop hook fails, sleeps or takes all
     shell('main', `trap '${handler}' TERM; touch /s/trapped; ${FOREVER}`, {
       lifecycle: { ...(preStop === undefined ? {} : { preStop }) },
       readinessProbe: { ...exec('test -f /s/trapped'), periodSeconds: 1 },
-      livenessProbe: { ...exec('test ! -f /s/end'), periodSeconds: 1, failureThreshold: 1 },
+      // What a busy machine answers late has not failed.
+      livenessProbe: { ...exec('test ! -f /s/end'), periodSeconds: 1, timeoutSeconds: 60, failureThreshold: 1 },
     });
   const sleepSeconds = 4;
   const pods: readonly Pod[] = [
-    podOf('failing', { containers: [stopped(exec('echo secret; exit 4'))] }),
-    podOf('sleeping', { containers: [stopped({ sleep: { seconds: sleepSeconds } })] }),
+    podOf('failing', { terminationGracePeriodSeconds: 60, containers: [stopped(exec('echo secret; exit 4'))] }),
+    podOf('sleeping', {
+      terminationGracePeriodSeconds: 60,
+      containers: [stopped({ sleep: { seconds: sleepSeconds } })],
+    }),
     // Signalled when its grace period is over, it still gets two seconds.
     podOf('endless', {
       terminationGracePeriodSeconds: 1,
@@ -195,7 +199,7 @@ test('an init container that fails ends a pod that never restarts, and is starte
 test('a probe has a grace period of its own, begins after its delay, and waits for the startup probe', async () => {
   await using namespace = await cluster.namespace();
   const { create, until, untilEnded, kubectl, read, eventsOf } = inNamespace(namespace.name);
-  const every = { periodSeconds: 1, timeoutSeconds: 5 };
+  const every = { periodSeconds: 1, timeoutSeconds: 60 };
   const delaySeconds = 5;
   const pods: readonly Pod[] = [
     // It does not end by its signal, and its pod would wait for an hour.

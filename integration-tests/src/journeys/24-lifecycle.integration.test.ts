@@ -9,6 +9,8 @@ const cluster = new Cluster();
 const IMAGE = 'busybox:1.36';
 const PATIENCE_MS = 120_000;
 const FOREVER = 'while :; do sleep 0.1; done';
+/** Succeeds once the container has set its traps: before, its first process ignores signals. */
+const IS_UP = { exec: { command: ['test', '-f', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 60 };
 
 const shell = (name: string, script: string, change: Partial<PodContainer> = {}): PodContainer => ({
   name,
@@ -46,6 +48,7 @@ test('sidecars start one after the other before the main containers, and end aft
     PODS,
     namespace.name,
     podOf('order', {
+      terminationGracePeriodSeconds: 60,
       volumes: [{ name: 'shared', emptyDir: {} }],
       initContainers: [
         sidecar('one', 'sleep 2; touch /s/ready;', {
@@ -75,9 +78,10 @@ test('sidecars start one after the other before the main containers, and end aft
 
 test('containers end with the codes, reasons and messages of Kubernetes', async () => {
   await using namespace = await cluster.namespace();
-  const stopped = shell('main', `trap 'echo stopped by USR1; exit 3' USR1; ${FOREVER}`, {
+  const stopped = shell('main', `trap 'echo stopped by USR1; exit 3' USR1; touch /tmp/up; ${FOREVER}`, {
     lifecycle: { stopSignal: 'SIGUSR1' },
     terminationMessagePolicy: 'FallbackToLogsOnError',
+    startupProbe: IS_UP,
     livenessProbe: { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 },
   });
   const ruled = shell('main', 'test -f /s/tried && exit 1; touch /s/tried; exit 42', {
@@ -90,7 +94,7 @@ test('containers end with the codes, reasons and messages of Kubernetes', async 
     resources: { limits: { memory: '64Mi' } },
   });
   const pods: readonly Pod[] = [
-    podOf('stopped', { os: { name: 'linux' }, containers: [stopped] }),
+    podOf('stopped', { terminationGracePeriodSeconds: 60, os: { name: 'linux' }, containers: [stopped] }),
     podOf(
       'ruled',
       { restartPolicy: 'Always', containers: [ruled], volumes: [{ name: 'shared', emptyDir: {} }] },
@@ -141,7 +145,7 @@ test('kubectl debug looks into a running container once, a resize keeps it runni
     namespace.name,
     podOf('web', { containers: [shell('main', `trap 'exit 0' TERM; ${FOREVER}`, { resources })] }),
   );
-  await kubectl('wait', 'pod', 'server', 'web', '--for=condition=Ready', '--timeout=60s');
+  await kubectl('wait', 'pod', 'server', 'web', '--for=condition=Ready', '--timeout=120s');
   await kubectl('debug', 'web', `--image=${IMAGE}`, '--target=main', '-c', 'look', '--', 'cat', '/proc/1/cmdline');
   const looked = await eventually('the ephemeral container has ended', PATIENCE_MS, async () => {
     const { status } = await cluster.get(PODS, namespace.name, 'web');
@@ -187,10 +191,13 @@ test('kubectl debug looks into a running container once, a resize keeps it runni
       containers: [caller],
     }),
   );
-  await kubectl('wait', 'pod', 'caller', '--for=condition=Ready', '--timeout=60s');
-  expect(await kubectl('logs', 'caller')).toBe('hello\n');
-  await kubectl('delete', 'pod', 'caller', '--timeout=60s');
-  expect(await kubectl('logs', 'server')).toMatch(/"GET \/goodbye HTTP\/1.1" 404 .*"kube-lifecycle\/1\.36"/);
+  await kubectl('wait', 'pod', 'caller', '--for=condition=Ready', '--timeout=120s');
+  // A container that is ready has not necessarily written yet, and nginx logs a request after its response.
+  await eventually('it has written', PATIENCE_MS, async () => (await kubectl('logs', 'caller')) === 'hello\n');
+  await kubectl('delete', 'pod', 'caller', '--timeout=120s');
+  await eventually('its request is logged', PATIENCE_MS, async () =>
+    /"GET \/goodbye HTTP\/1.1" 404 .*"kube-lifecycle\/1\.36"/.test(await kubectl('logs', 'server')),
+  );
 });
 
 test('a container is stopped by its hook, its signal and, after its grace period, by force; it is started again later and later', async () => {
@@ -204,7 +211,7 @@ test('a container is stopped by its hook, its signal and, after its grace period
     /** Ended by its liveness probe as soon as it listens to signals. */
     const stopped = (traps: string, change: Partial<PodContainer> = {}) =>
       shell('main', `${traps}; touch /tmp/up; ${FOREVER}`, {
-        startupProbe: { exec: { command: ['test', '-f', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 60 },
+        startupProbe: IS_UP,
         livenessProbe: { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 },
         ...change,
       });
@@ -323,7 +330,8 @@ test('probes of each kind decide on the readiness and the life of a container, a
   await using namespace = await cluster.namespace();
   const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
   const { key, cert } = await issueServerIdentity();
-  const every = { periodSeconds: 1, timeoutSeconds: 5 };
+  // What a busy machine answers late has not failed.
+  const every = { periodSeconds: 1, timeoutSeconds: 60 };
   const server: PodContainer = {
     name: 'server',
     image: await cluster.serviceImage(),
@@ -363,7 +371,10 @@ test('probes of each kind decide on the readiness and the life of a container, a
   const of = ({ status }: Pod, name: string) => status?.containerStatuses?.find((one) => one.name === name);
   const condition = ({ status }: Pod, type: string) => status?.conditions?.find((one) => one.type === type);
 
-  const first = await until('HTTP says that the server is ready', (pod) => of(pod, 'server')?.ready === true);
+  const first = await until(
+    'HTTP says that the server is ready, and the one beside it runs',
+    (pod) => of(pod, 'server')?.ready === true && of(pod, 'beside')?.started === true,
+  );
   expect(of(first, 'beside')).toMatchObject({ started: true, ready: false });
   expect(condition(first, 'ContainersReady')).toMatchObject({ status: 'False', reason: 'ContainersNotReady' });
   // Two refused, and three in a row that were answered.

@@ -7,7 +7,7 @@ import { namespacePods } from '../harness/namespace-pods.ts';
 import { scriptPod } from '../harness/script-pod.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 let namespace: Awaited<ReturnType<Cluster['namespace']>>;
 let inNamespace: ReturnType<typeof namespacePods>;
 
@@ -32,19 +32,26 @@ test('volumes are mounted inside volumes of files, at the same paths after a cha
     '{ name: inner, mountPath: outer/keys/ }',
   ];
   const script = 'cat /outer/one /outer/keys/key; echo; echo >> /outer/folder/made/runs; exec sleep 3600';
+  const inPod = (text: string) => kubectl(['exec', 'nested', '--', 'sh', '-c', text]);
+  /** A container that is ready has not necessarily written yet. */
+  const untilWritten = (log: string, runs: string) =>
+    eventually(`it has written ${log} in its run ${runs}`, PATIENCE_MS, async () => {
+      expect(await kubectl(['logs', 'nested'])).toBe(log);
+      // The mount is not in the version that the change has removed, though a file of it would be in the same folder.
+      expect(await inPod('wc -l < /outer/folder/made/runs')).toBe(runs);
+      return true;
+    });
   await apply(
     scriptPod('nested', script, `volumeMounts: [${mounts.join(',')}]`, `volumes: [${volumes.join(',')}]`).replace(
       'restartPolicy: Never',
       'restartPolicy: Always',
     ),
   );
-  await kubectl(['wait', '--for=condition=Ready', 'pod/nested', '--timeout=90s']);
-  expect(await kubectl(['logs', 'nested'])).toBe('1sesame\n');
+  await kubectl(['wait', '--for=condition=Ready', 'pod/nested', '--timeout=120s']);
+  await untilWritten('1sesame\n', '1\n');
   await kubectl(['patch', 'configmap', 'outer', '--type=merge', '-p', '{"data":{"one":"2"}}']);
-  const inPod = (text: string) => kubectl(['exec', 'nested', '--', 'sh', '-c', text]);
   await eventually('the change arrives', PATIENCE_MS, async () => (await inPod('cat /outer/one')) === '2');
-  // The mount is not in the version that the change has removed, though a file of it would be in the same folder.
-  expect(await inPod('wc -l < /outer/folder/made/runs')).toBe('1\n');
+  await untilWritten('1sesame\n', '1\n');
   const [id = ''] = await cluster.podContainers([
     `label=io.kubernetes.pod.namespace=${namespace.name}`,
     'label=io.kubernetes.container.name=main',
@@ -55,8 +62,7 @@ test('volumes are mounted inside volumes of files, at the same paths after a cha
     const status = (await cluster.get(PODS, namespace.name, 'nested')).status?.containerStatuses?.[0];
     return status?.restartCount === 1 && status.ready === true;
   });
-  expect(await kubectl(['logs', 'nested'])).toBe('2sesame\n');
-  expect(await inPod('wc -l < /outer/folder/made/runs')).toBe('2\n');
+  await untilWritten('2sesame\n', '2\n');
 });
 
 test('relative paths in a container are from its root on', async () => {
@@ -103,7 +109,7 @@ test('a pod has the name, the Services and the input that it asks for', async ()
   expect(without).not.toContain('LINKED_SERVICE_HOST=');
   expect(without).toContain('KUBERNETES_SERVICE_HOST=');
   expect(await kubectl(['logs', 'named'])).toBe('host.example.org\n1\n');
-  await kubectl(['wait', '--for=condition=Ready', 'pod/input', '--timeout=90s']);
+  await kubectl(['wait', '--for=condition=Ready', 'pod/input', '--timeout=120s']);
   await kubectl(['attach', '-q', '-i', 'input'], 'once\n');
   await untilSucceeded('input');
   expect(await kubectl(['logs', 'input'])).toBe('once\nend\n');
