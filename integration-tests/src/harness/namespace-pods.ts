@@ -2,7 +2,7 @@ import { PODS } from '@gantry/objects';
 import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 
 /** kubectl in one namespace, and what becomes of its pods. */
 export function namespacePods(cluster: Cluster, namespace: string) {

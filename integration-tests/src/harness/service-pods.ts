@@ -11,6 +11,9 @@ udp.on('message', (_, from) => udp.send(name + ' ' + from.address, from.port, fr
 process.on('SIGTERM', () => setTimeout(() => process.exit(0), Number(process.env.LINGER_MS)));
 `;
 
+/** For an answer that must come: longer than a busy machine takes. */
+export const ANSWER_MS = 60_000;
+
 /** Sends requests one after another, each on a connection of its own; prints answers, or error codes. */
 const CLIENT = `
 const [target, times, timeoutMs] = process.argv.slice(1);
@@ -27,11 +30,11 @@ const ask = () => new Promise((resolve) => {
 `;
 
 const UDP_CLIENT = `
-const [address, port, localPort] = process.argv.slice(1);
+const [address, port, localPort, timeoutMs] = process.argv.slice(1);
 const socket = require('dgram').createSocket('udp4');
 socket.on('message', (text) => { console.log(String(text)); socket.close(); process.exit(); });
 socket.bind(Number(localPort), () => socket.send('x', Number(port), address));
-setTimeout(() => { console.log('TIMEOUT'); process.exit(); }, 2000);
+setTimeout(() => { console.log('TIMEOUT'); process.exit(); }, Number(timeoutMs));
 `;
 
 const READY_MS = 120_000;
@@ -92,8 +95,8 @@ export class ServicePods {
     return text.split('\n');
   }
 
-  askUdp(pod: string, address: string, port: number, localPort: number): Promise<string> {
-    return this.run(pod, UDP_CLIENT, [address, String(port), String(localPort)]);
+  askUdp(pod: string, address: string, port: number, localPort: number, timeoutMs = 2000): Promise<string> {
+    return this.run(pod, UDP_CLIENT, [address, String(port), String(localPort), String(timeoutMs)]);
   }
 
   /** The output of a script in a pod. */

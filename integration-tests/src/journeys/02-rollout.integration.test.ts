@@ -72,7 +72,11 @@ test('a paused Deployment is scaled, and rolled out when it is resumed; its hist
   await kubectl('scale', 'deployment/web', '--replicas=4');
   await only(4, 'nginx:1.7.9');
   const condition = "-o=jsonpath={.status.conditions[?(@.type=='Progressing')].reason}";
-  expect(await kubectl('get', 'deployment/web', condition)).toBe('DeploymentPaused');
+  await eventually(
+    'its status says so',
+    SETTLED_MS,
+    async () => (await kubectl('get', 'deployment/web', condition)) === 'DeploymentPaused',
+  );
 
   await kubectl('rollout', 'resume', 'deployment/web');
   await cluster.untilRolledOut(namespace.name, 'web');
@@ -146,7 +150,9 @@ test('a ReplicationController creates, replaces and adopts pods, and leaves them
   await create();
   await eventually('a pod too many is deleted', SETTLED_MS, async () => (await uids()).length === 2);
   expect(before).toEqual(expect.arrayContaining(await uids()));
-  expect(await kubectl('describe', 'rc/old')).toContain('SuccessfulDelete');
+  await eventually('its Event is there', SETTLED_MS, async () =>
+    (await kubectl('describe', 'rc/old')).includes('SuccessfulDelete'),
+  );
   await kubectl('delete', 'rc/old');
   await eventually('all pods are gone', SETTLED_MS, async () => (await cluster.pods(name)).length === 0);
 });

@@ -165,7 +165,7 @@ const DISTURBANCES: readonly Disturbance[] = [
   },
   {
     name: 'one container is stopped',
-    act: ({ main }) => cluster.docker(['stop', main]),
+    act: ({ main }) => cluster.docker(['stop', '-t', '60', main]),
     restarts: { main: 1, other: 0 },
     ended: { exitCode: 0, reason: 'Completed' },
   },

@@ -137,7 +137,7 @@ async function hostFolders(namespace: string): Promise<Scratch> {
       return { name: 'scratch', persistentVolumeClaim: { claimName: pod } };
     },
     [Symbol.asyncDispose]: async () => {
-      await cluster.mustKubectl(['delete', 'pods', '--all', '-n', namespace, '--timeout=90s']);
+      await cluster.mustKubectl(['delete', 'pods', '--all', '-n', namespace, '--timeout=170s']);
       for (const name of volumes) {
         await cluster.api.delete(PERSISTENT_VOLUMES, { namespace: '', name }, {}, abort());
       }
@@ -307,7 +307,7 @@ describe('an image as a volume', () => {
     // The engine keeps it for the pods.
     await expect(cluster.docker(['rmi', image])).rejects.toThrow('is using its referenced image');
 
-    await cluster.mustKubectl(['delete', 'pods', '--all', '-n', namespace.name, '--timeout=90s']);
+    await cluster.mustKubectl(['delete', 'pods', '--all', '-n', namespace.name, '--timeout=170s']);
     // The API server lets a pod that runs nothing go before its node has removed what is left of it.
     for (const uid of uids) {
       await eventually('the containers and mounts of a deleted pod are gone', PATIENCE_MS, async () => {

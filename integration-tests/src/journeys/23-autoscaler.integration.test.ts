@@ -97,8 +97,11 @@ test('an autoscaler follows real CPU load up and down, and kubectl top shows it'
   for (const id of containers) await cluster.docker(['exec', id, 'touch', '/tmp/quiet']);
   await eventually('the Deployment has 1 replica again', WAIT_MS, async () => (await replicas()) === 1);
 
-  const described = await cluster.mustKubectl(['describe', 'hpa', 'burner', ...inside]);
-  expect(described).toMatch(/ScalingActive\s+True\s+ValidMetricFound/);
-  expect(described).toContain('New size: 3; reason: cpu resource utilization (percentage of request) above target');
-  expect(described).toContain('New size: 1; reason: All metrics below target');
+  await eventually('its status and its Events say so', WAIT_MS, async () => {
+    const described = await cluster.mustKubectl(['describe', 'hpa', 'burner', ...inside]);
+    expect(described).toMatch(/ScalingActive\s+True\s+ValidMetricFound/);
+    expect(described).toContain('New size: 3; reason: cpu resource utilization (percentage of request) above target');
+    expect(described).toContain('New size: 1; reason: All metrics below target');
+    return true;
+  });
 });

@@ -9,7 +9,7 @@ import { eventually } from '../harness/eventually.ts';
 
 const cluster = new Cluster();
 const IMAGE = 'busybox:1.36';
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 let namespace: Awaited<ReturnType<Cluster['namespace']>>;
 
 beforeAll(async () => {
@@ -85,7 +85,7 @@ describe.each([
 
 test('a profile gives the container that looks its rights', async () => {
   const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
-  await kubectl('wait', 'pod', 'app', '--for=condition=Ready', '--timeout=90s');
+  await kubectl('wait', 'pod', 'app', '--for=condition=Ready', '--timeout=120s');
   await using folder = await mkdtempDisposable(join(tmpdir(), 'gantry-debug-'));
   const custom = join(folder.path, 'custom.json');
   // The profile wants a user other than root, whom the image does not name.

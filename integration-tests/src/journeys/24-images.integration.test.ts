@@ -7,7 +7,7 @@ import { namespacePods } from '../harness/namespace-pods.ts';
 import { startRegistry } from '../harness/registry.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 
 const inNamespace = (namespace: string) => namespacePods(cluster, namespace);
 
@@ -49,9 +49,10 @@ ${spec}
   await untilDescribed('one', 'Unable to retrieve some image pull secrets (none)');
   const layers = registry.served.filter((path) => path.startsWith('GET') && path.includes('/blobs/'));
   expect(layers.length).toBe(new Set(layers).size);
-  const [described] = await Promise.all(names.map((name) => kubectl(['describe', 'pod', name])));
-  expect(described).toMatch(
-    /Successfully pulled image .* in \S+ \(\S+ including waiting\)\. Image size: \d+ bytes\.|already present/,
+  const pulled =
+    /Successfully pulled image .* in \S+ \(\S+ including waiting\)\. Image size: \d+ bytes\.|already present/;
+  await eventually('its Event says how it got the image', PATIENCE_MS, async () =>
+    pulled.test(await kubectl(['describe', 'pod', 'one'])),
   );
 
   // It is on the host now, and still not for a pod without the login.
@@ -160,10 +161,13 @@ spec:
   expect(asked()).toBeGreaterThan(before.asked);
   // What the host has is not sent once more.
   expect(blobs()).toBe(before.blobs);
-  const reported = (await cluster.list(EVENTS, namespace.name)).filter(
-    ({ involvedObject }) => involvedObject.name === 'again',
-  );
-  expect(reported.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['Pulling', 'Pulled']));
+  await eventually('both are reported', PATIENCE_MS, async () => {
+    const reported = (await cluster.list(EVENTS, namespace.name)).filter(
+      ({ involvedObject }) => involvedObject.name === 'again',
+    );
+    expect(reported.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['Pulling', 'Pulled']));
+    return true;
+  });
 
   release();
   await untilSucceeded('waits');
@@ -174,19 +178,22 @@ test('a pull that takes long says in Events of its pod how far it is', async () 
   await using namespace = await cluster.namespace();
   const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
   await using registry = await startRegistry('busybox:1.36', `${namespace.name}/app`, 'me:sesame', 2 ** 21);
-  // The first Event comes ten seconds after the beginning.
-  registry.slow(14_000);
+  // The first Event comes ten seconds after the beginning, with the next report of the engine.
+  registry.slow(20_000);
   const login = ['--docker-server', registry.host, '--docker-username=me', '--docker-password=sesame'];
   await kubectl(['create', 'secret', 'docker-registry', 'login', ...login]);
   const container = `{ name: main, image: "${registry.image}", command: [echo, done] }`;
   const spec = `{ restartPolicy: Never, imagePullSecrets: [{ name: login }], containers: [${container}] }`;
   await apply(`{ apiVersion: v1, kind: Pod, metadata: { name: large }, spec: ${spec} }`);
   await untilSucceeded('large');
-  const events = await cluster.list(EVENTS, namespace.name);
-  const messages = events.filter(({ reason }) => reason === 'Pulling').map(({ message }) => message);
-  expect(messages).toContain(`Pulling image "${registry.image}"`);
-  expect(messages).toContainEqual(
-    expect.stringMatching(/^Pulling image "\S+:v1": (25|50|75)% of the \d{6,} bytes known so far$/),
-  );
+  await eventually('it is reported', PATIENCE_MS, async () => {
+    const events = await cluster.list(EVENTS, namespace.name);
+    const messages = events.filter(({ reason }) => reason === 'Pulling').map(({ message }) => message);
+    expect(messages).toContain(`Pulling image "${registry.image}"`);
+    expect(messages).toContainEqual(
+      expect.stringMatching(/^Pulling image "\S+:v1": (25|50|75)% of the \d{6,} bytes known so far$/),
+    );
+    return true;
+  });
   await kubectl(['delete', 'pod', '--all']);
 });

@@ -117,9 +117,10 @@ test('a pod that uses more memory than it may loses a container for that, though
   const containers = [container('one', { command }), container('two', { command })];
   const spec = { resources: { limits: { memory: '64Mi' } }, restartPolicy: 'Never', containers };
   await cluster.create(PODS, namespace.name, podOf('greedy', spec));
-  const ended = await eventually('a container is killed', PATIENCE_MS, async () => {
+  // The engine may hear of the kernel's kill after it has heard of the container's end.
+  const ended = await eventually('a container is killed for its memory', PATIENCE_MS, async () => {
     const { status } = await cluster.get(PODS, namespace.name, 'greedy');
-    return status?.containerStatuses?.find(({ state }) => state?.terminated !== undefined);
+    return status?.containerStatuses?.find(({ state }) => state?.terminated?.reason === 'OOMKilled');
   });
-  expect(ended.state?.terminated).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
+  expect(ended.state?.terminated?.exitCode).toBe(137);
 });

@@ -6,7 +6,7 @@ import { eventually } from '../harness/eventually.ts';
 import { namespacePods } from '../harness/namespace-pods.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 
 const inNamespace = (namespace: string) => namespacePods(cluster, namespace);
 
@@ -150,7 +150,7 @@ test('an optional object appears when it is made, and a reader never sees keys o
   ].join('\n');
   const volumes = '{ name: v, configMap: { name: late, optional: true } }';
   await apply(pod('reader', script, volumes, '{ name: v, mountPath: /v }'));
-  await kubectl(['wait', '--for=condition=Ready', 'pod/reader', '--timeout=90s']);
+  await kubectl(['wait', '--for=condition=Ready', 'pod/reader', '--timeout=120s']);
   const logs = async () => (await kubectl(['logs', 'reader'])).trim().split('\n');
   expect(await logs()).toEqual(['']);
   await cluster.create(CONFIG_MAPS, namespace.name, {

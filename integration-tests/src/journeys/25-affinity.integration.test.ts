@@ -54,7 +54,7 @@ test('replicas that have to be apart get a node each, and one that finds none wa
     return condition?.reason === 'Unschedulable' && condition.message === message;
   });
   expect(await kubectl(['get', 'pods'])).toContain('Pending');
-  expect(await kubectl(['get', 'events'])).toContain(message);
+  await eventually('an Event says so', PATIENCE_MS, async () => (await kubectl(['get', 'events'])).includes(message));
 
   const [gone] = first;
   await kubectl(['delete', 'pod', gone?.metadata.name ?? '']);
@@ -63,8 +63,10 @@ test('replicas that have to be apart get a node each, and one that finds none wa
     const [next] = placed.filter(({ spec }) => spec?.nodeName === gone?.spec?.nodeName);
     return next !== undefined && next.metadata.uid !== gone?.metadata.uid && placed.length === 2;
   });
-  const waiting = (await cluster.pods(name)).filter(({ spec }) => spec?.nodeName === undefined);
-  expect(waiting).toHaveLength(1);
+  await eventually('one replica waits', PATIENCE_MS, async () => {
+    const waiting = (await cluster.pods(name)).filter(({ spec }) => spec?.nodeName === undefined);
+    return waiting.length === 1;
+  });
 });
 
 test('pods of a StatefulSet that have to be together are on one node', async () => {

@@ -2,7 +2,7 @@ import type { NetworkPolicySpec } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
-import { ServicePods } from '../harness/service-pods.ts';
+import { ANSWER_MS, ServicePods } from '../harness/service-pods.ts';
 
 const cluster = new Cluster();
 /** Far more than it takes: on a machine that does much else, programs take a minute to start. */
@@ -13,8 +13,6 @@ const SOON_MS = 300_000;
  */
 const SAMPLE_MS = 1000;
 const MAX_SAMPLE_MS = 16_000;
-/** For an answer that must come. */
-const ANSWER_MS = 60_000;
 /** `db` is guarded; `web` and `other` are in its namespace, `far` is in another one. */
 let near: Awaited<ReturnType<Cluster['namespace']>>;
 let away: Awaited<ReturnType<Cluster['namespace']>>;
