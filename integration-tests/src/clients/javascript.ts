@@ -193,7 +193,7 @@ export const JAVASCRIPT_PROOFS: Readonly<Record<string, (cluster: JavascriptClus
     const seen: string[] = [];
     let connections = 0;
     const watch = new Watch(config);
-    while (seen.length < total && connections < 40) {
+    while (seen.length < total && connections < 300) {
       connections++;
       await new Promise<void>((ended) => {
         const query = { labelSelector: 'resumed=yes', resourceVersion: version, timeoutSeconds: 1 };

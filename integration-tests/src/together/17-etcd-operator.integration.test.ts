@@ -67,7 +67,8 @@ const count = async () => {
 let example: ExamplePods;
 beforeAll(async () => {
   await cluster.mustKubectl(['apply', '-f', join(cluster.root, 'examples/etcd-operator/deploy/definition.json')]);
-  await cluster.mustKubectl(['wait', '--for=condition=Established', 'crd/etcdclusters.etcd.example.com']);
+  const definition = 'crd/etcdclusters.etcd.example.com';
+  await cluster.mustKubectl(['wait', '--for=condition=Established', definition, '--timeout=120s']);
   example = await startExamplePods(cluster, 'etcd-operator', 'etcd-operator');
   await cluster.docker(['tag', IMAGE, UPGRADE]);
 });
@@ -127,7 +128,7 @@ async function startClient(namespace: string, name: string, mode: 'write' | 'rea
 }
 
 async function resultOf(namespace: string, pod: string): Promise<{ readonly put: number; readonly found: number }> {
-  const wait = ['wait', '--for=jsonpath={.status.phase}=Succeeded', `pod/${pod}`, '-n', namespace, '--timeout=60s'];
+  const wait = ['wait', '--for=jsonpath={.status.phase}=Succeeded', `pod/${pod}`, '-n', namespace, '--timeout=170s'];
   await cluster.mustKubectl(wait);
   return JSON.parse(await cluster.mustKubectl(['logs', pod, '-n', namespace])) as { put: number; found: number };
 }

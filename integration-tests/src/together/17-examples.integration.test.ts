@@ -13,7 +13,7 @@ import { echoDeployment, IngressClient } from '../harness/ingress-client.ts';
 import { type Running, startProgram } from '../harness/process.ts';
 
 const cluster = new Cluster();
-const SOON_MS = 60_000;
+const SOON_MS = 180_000;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gantry-examples-'));
@@ -59,7 +59,8 @@ async function startExample(name: string): Promise<Running> {
 
 /** What the example has logged as a warning or an error, such as a write that its rights do not allow. */
 function faults({ output }: Running): readonly string[] {
-  const lines = output().trim().split('\n');
+  // The last line may not be whole yet.
+  const lines = output().split('\n').slice(0, -1);
   return lines.filter((line) => (JSON.parse(line) as { readonly level: string }).level !== 'info');
 }
 
@@ -138,7 +139,8 @@ test.concurrent('exposecontroller makes a Service reachable by an Ingress, and w
 test.concurrent('queue-autoscaler scales a Deployment by a list in Redis, and down to zero', async () => {
   await using namespace = await cluster.namespace();
   await cluster.mustKubectl(['apply', '-f', join(cluster.root, 'examples/queue-autoscaler/deploy/definition.json')]);
-  await cluster.mustKubectl(['wait', '--for=condition=Established', 'crd/queuescalers.queue.example.com']);
+  const definition = 'crd/queuescalers.queue.example.com';
+  await cluster.mustKubectl(['wait', '--for=condition=Established', definition, '--timeout=120s']);
   await using example = await startExample('queue-autoscaler');
   let length = 11;
   const redis = createServer((socket) => {
@@ -165,7 +167,7 @@ test.concurrent('queue-autoscaler scales a Deployment by a list in Redis, and do
     await eventually('three replicas run', SOON_MS, async () => (await running()) === 3);
     length = 0;
     await eventually('no pod is left', SOON_MS, async () => (await cluster.pods(name)).length === 0);
-    const condition = ['wait', '--for=condition=Ready', 'queuescaler/jobs', '-n', name, '--timeout=30s'];
+    const condition = ['wait', '--for=condition=Ready', 'queuescaler/jobs', '-n', name, '--timeout=120s'];
     await cluster.mustKubectl(condition);
     expect(faults(example)).toEqual([]);
   } finally {
