@@ -7,8 +7,8 @@ import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const REQUEST_MS = 30_000;
-const ANSWER_MS = 30_000;
+const REQUEST_MS = 60_000;
+const ANSWER_MS = 120_000;
 
 x509.cryptoProvider.set(webcrypto);
 

@@ -8,7 +8,7 @@ import { runProgram } from './process.ts';
 
 /** Debian's package. */
 const CHROMIUM = '/usr/bin/chromium';
-const ACTION_MS = 20_000;
+const ACTION_MS = 60_000;
 /** As root, Chromium has no sandbox. */
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
 

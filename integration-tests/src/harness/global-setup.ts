@@ -24,7 +24,7 @@ import { serviceImages } from './lab-images.ts';
 import { sweepContainers } from './sweep-containers.ts';
 import { markTestRun, TEST_RUN_FILE, unmarkTestRun } from './test-run.ts';
 
-const SETTLED_MS = 30_000;
+const SETTLED_MS = 120_000;
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -12,7 +12,7 @@ export type Component = (typeof COMPONENTS)[number];
 
 /** The container whose process leads: its id is what the holder's identity begins with. */
 export async function leaderOf(cluster: Cluster, component: Component): Promise<Container> {
-  return await eventually(`${component.service} has a leader`, 60_000, async () => {
+  return await eventually(`${component.service} has a leader`, 120_000, async () => {
     const lease = await cluster.get(LEASES, 'kube-system', component.lease);
     const holder = lease.spec?.holderIdentity ?? '';
     const containers = await cluster.containers(component.service);

@@ -56,7 +56,7 @@ export async function untilSeen<T extends KubeObject>(
   resource: Resource<T>,
   namespace: string,
 ): Promise<void> {
-  await eventually('the watch has caught up', 60_000, async () => {
+  await eventually('the watch has caught up', 120_000, async () => {
     const now = await cluster.list(resource, namespace);
     const versions = (objects: readonly T[]) =>
       objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
