@@ -15,7 +15,7 @@ let other: Namespace;
 let host: string;
 
 const inNamespace = (...args: readonly string[]) => cluster.mustKubectl([...args, '-n', namespace.name]);
-const SOON_MS = 60_000;
+const SOON_MS = 120_000;
 
 async function createIngress(name: string, spec: NonNullable<Ingress['spec']>, into = namespace): Promise<void> {
   await cluster.create(INGRESSES, into.name, {
@@ -264,7 +264,7 @@ test('no request fails while a Deployment rolls out twice', async () => {
   });
   for (const round of [1, 2]) {
     await inNamespace('rollout', 'restart', 'deployment/web');
-    await inNamespace('rollout', 'status', 'deployment/web', '--timeout=100s');
+    await inNamespace('rollout', 'status', 'deployment/web', '--timeout=170s');
     await eventually(`pods of round ${round} serve`, SOON_MS, () => served.size >= 2 * (round + 1));
   }
   isRolling = false;

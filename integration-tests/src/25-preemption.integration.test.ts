@@ -6,7 +6,7 @@ import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 const SEAT = 'example.dev/seat';
 const HOLD = 'example.dev/hold';
 

@@ -11,10 +11,10 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
-import { ServicePods } from './harness/service-pods.ts';
+import { ANSWER_MS, ServicePods } from './harness/service-pods.ts';
 
 const cluster = new Cluster();
-const SOON_MS = 60_000;
+const SOON_MS = 120_000;
 const WEB = { tier: 'web' };
 let namespace: Awaited<ReturnType<Cluster['namespace']>>;
 let pods: ServicePods;
@@ -45,8 +45,8 @@ async function serve(name: string, spec: ServiceSpec): Promise<ServiceSpec> {
 }
 
 /** The names that a pod is answered with. */
-async function answers(client: string, target: string, times = 12): Promise<readonly string[]> {
-  const found = new Set((await pods.ask(client, target, times)).map((answer) => answer.split(' ')[0] ?? ''));
+async function answers(client: string, target: string, times = 12, timeoutMs?: number): Promise<readonly string[]> {
+  const found = new Set((await pods.ask(client, target, times, timeoutMs)).map((answer) => answer.split(' ')[0] ?? ''));
   return [...found].toSorted();
 }
 
@@ -63,7 +63,7 @@ test('an external address leads to the Service, but not one that a pod has', asy
   await serve('external', { selector: { app: 'far' }, ports, externalIPs: ['203.0.113.7', addresses.near] });
   await untilAnswers('client', '203.0.113.7:8080', 'far');
   await untilAnswers('near', '203.0.113.7:8080', 'far');
-  expect(await answers('client', `${addresses.near}:8080`)).toEqual(['near']);
+  expect(await answers('client', `${addresses.near}:8080`, 12, ANSWER_MS)).toEqual(['near']);
 });
 
 test('a Service without a selector leads where its own Endpoints, or its own EndpointSlice, say', async () => {
@@ -173,7 +173,7 @@ test('a ServiceCIDR adds addresses that lead to pods; it goes when none of them 
     (await cluster.get(SERVICE_CIDRS, '', name)).status?.conditions?.some(({ reason }) => reason === 'Terminating'),
   );
   await kubectl('delete', 'service', 'further');
-  await kubectl('wait', '--for=delete', `servicecidr/${name}`, '--timeout=60s');
+  await kubectl('wait', '--for=delete', `servicecidr/${name}`, '--timeout=120s');
   expect(await kubectl('get', 'ipaddress', clusterIP, '--ignore-not-found')).toBe('');
 });
 

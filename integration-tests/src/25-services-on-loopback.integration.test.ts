@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { freePort } from './harness/free-port.ts';
-import { ServicePods } from './harness/service-pods.ts';
+import { ANSWER_MS, ServicePods } from './harness/service-pods.ts';
 
 /** What load balancers are on Docker Desktop: here the setting asks for it. */
 const cluster = new Cluster();
-const SOON_MS = 60_000;
+const SOON_MS = 120_000;
 let namespace: Awaited<ReturnType<Cluster['namespace']>>;
 let pods: ServicePods;
 
@@ -124,10 +124,14 @@ test('pods do not get through a forwarder, and it may do nothing but forward', a
   const port = await freePort();
   await serve('closed', http(port));
   await untilAnswered(port);
-  const [id = ''] = await forwarders();
+  // The one before it may still be on its way out.
+  const id = await eventually('there is one forwarder', SOON_MS, async () => {
+    const [only, ...others] = await forwarders();
+    return others.length === 0 && only;
+  });
   const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
   const address = await cluster.docker(['inspect', '-f', format, id]);
-  expect(await pods.ask('web', `${address}:${port}`)).toEqual(['ECONNREFUSED']);
+  expect(await pods.ask('web', `${address}:${port}`, 1, ANSWER_MS)).toEqual(['ECONNREFUSED']);
   const rights = await cluster.docker([
     'inspect',
     '-f',

@@ -118,17 +118,17 @@ async function expectArtefacts(run: string): Promise<void> {
   }
 }
 
-test('a trial of the failover table is made, kept and shown', { timeout: 300_000 }, async () => {
+test('a trial of the failover table is made, kept and shown', { timeout: 600_000 }, async () => {
   const file = join(folder, 'trials.jsonl');
   const args = ['failover', '--trials', '1', '--only', 'scheduler: SIGKILL', '--file', file];
-  const { code, stdout, stderr } = await runProgram(program, args, { env, timeoutMs: 240_000 });
+  const { code, stdout, stderr } = await runProgram(program, args, { env, timeoutMs: 500_000 });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^\| scheduler \| SIGKILL \| a new pod is bound \| 1 \| \d+\.\d\d s \|/m);
-  const again = await runProgram(program, ['failover', '--table', '--file', file], { env, timeoutMs: 60_000 });
+  const again = await runProgram(program, ['failover', '--table', '--file', file], { env, timeoutMs: 180_000 });
   expect(again.stdout).toBe(stdout);
 });
 
-test('each broken build takes a protection out of the services as they are', { timeout: 300_000 }, async () => {
-  const result = await runProgram(program, ['broken', '--verify'], { env, timeoutMs: 240_000 });
+test('each broken build takes a protection out of the services as they are', { timeout: 600_000 }, async () => {
+  const result = await runProgram(program, ['broken', '--verify'], { env, timeoutMs: 500_000 });
   expect(result.code, result.stderr).toBe(0);
 });
