@@ -92,8 +92,8 @@ beforeAll(async () => {
   await eventually('the definition is served', SOON_MS, () =>
     kubectl(['create', '-f', '-'], JSON.stringify({ ...thing, spec })),
   );
-  await kubectl(['wait', '--for=condition=Ready', 'pod/terminal', 'pod/flood', '--timeout=60s']);
-}, 300_000);
+  await kubectl(['wait', '--for=condition=Ready', 'pod/terminal', 'pod/flood', '--timeout=120s']);
+}, 600_000);
 
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
