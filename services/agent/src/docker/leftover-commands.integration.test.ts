@@ -37,11 +37,11 @@ async function runningCommands(): Promise<number> {
 }
 
 async function eventually(check: () => Promise<boolean>): Promise<void> {
-  for (let tried = 0; tried < 200; tried++) {
+  for (let tried = 0; tried < 1200; tried++) {
     if (await check()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('the condition did not hold within 10 s');
+  throw new Error('the condition did not hold within 60 s');
 }
 
 it('an agent kills what an earlier one has left running in a container, and nothing else', async () => {

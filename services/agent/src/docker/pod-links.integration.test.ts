@@ -99,7 +99,7 @@ it('a sandbox that the agent connects has the network that the engine would have
   const main = await docker.createContainer({
     Image: IMAGE,
     Labels: { 'gantry.cluster': cluster },
-    Cmd: ['sh', '-c', `ping -c 1 -W 5 ${address(1)} && ping -c 1 -W 5 ${address(131)} && hostname`],
+    Cmd: ['sh', '-c', `ping -c 1 -W 60 ${address(1)} && ping -c 1 -W 60 ${address(131)} && hostname`],
     HostConfig: { NetworkMode: `container:${first.id}` },
   });
   await main.start();
@@ -141,7 +141,7 @@ it('a sandbox whose agent was killed while it connected it does not run, and its
   const [left] = (await list('half')) ?? [];
   await runtime.sandboxes.removeSandbox(left?.id ?? '', signal);
   const links = async () => (await run('ip', ['-o', 'link', 'show'])).stdout;
-  await expect.poll(links, { timeout: 30_000 }).not.toContain(portName(address(141)));
+  await expect.poll(links).not.toContain(portName(address(141)));
   const id = await runtime.sandboxes.createSandbox({ ...next, network: sandbox('next', 141).network }, signal);
   expect(await list('next')).toMatchObject([{ id, state: 'running', address: address(141) }]);
 });
@@ -167,7 +167,7 @@ it('the port of a pod is gone with its sandbox', async () => {
   );
   expect(await portsOf(bridge)).toContain(portName(address(160)));
   await runtime.sandboxes.removeSandbox(id, signal);
-  await expect.poll(() => portsOf(bridge), { timeout: 30_000 }).not.toContain(portName(address(160)));
+  await expect.poll(() => portsOf(bridge)).not.toContain(portName(address(160)));
 });
 
 it('of two sandboxes that start with one address at once, one is refused and removed', async () => {

@@ -191,8 +191,8 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
     it('stops a container by its signal and keeps its exit code', async () => {
       const { id } = await running(FOREVER);
       await greeted(id);
-      await test.runtime.containers.stopContainer(id, 10, signal);
-      await test.runtime.containers.stopContainer(id, 10, signal);
+      await test.runtime.containers.stopContainer(id, 60, signal);
+      await test.runtime.containers.stopContainer(id, 60, signal);
       const ended = (await list())?.containers[0];
       expect(ended).toMatchObject({ id, state: 'exited', exitCode: 0 });
       expect(ended?.finishedAt).toBeGreaterThanOrEqual(ended?.startedAt ?? Number.POSITIVE_INFINITY);
@@ -202,7 +202,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       const script = 'trap "exit 0" USR1; trap "exit 5" TERM; echo $GREETING; while true; do sleep 0.1; done';
       const { id } = await running(script, { stopSignal: 'SIGUSR1' });
       await greeted(id);
-      await test.runtime.containers.stopContainer(id, 10, signal);
+      await test.runtime.containers.stopContainer(id, 60, signal);
       expect((await list())?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 0 });
     });
 
@@ -295,7 +295,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
 
     it('lists the newest attempts first', async () => {
       const { id, sandboxId } = await running(FOREVER);
-      await test.runtime.containers.stopContainer(id, 10, signal);
+      await test.runtime.containers.stopContainer(id, 60, signal);
       const next = await test.runtime.containers.createContainer(container(sandboxId, FOREVER, { attempt: 1 }), signal);
       expect((await list())?.containers.map((one) => [one.id, one.state])).toEqual([
         [next, 'created'],

@@ -110,7 +110,7 @@ it('forgets history, cleans up and makes a full etcd writable again while a memb
   // Kill the member that is called first.
   await cluster.members[0]?.kill();
   // The killed member may have been the leader. Wait for a new leader, since the election is not tested here.
-  await etcd.kv.range({ key: pod('a') }, { signal: signal(), timeoutMs: 30_000 });
+  await etcd.kv.range({ key: pod('a') }, { signal: signal(), timeoutMs: 60_000 });
   const reported: string[] = [];
   const options = { ...maintained, etcd, onError: (reason: string) => reported.push(reason) };
   await runMaintenanceRound(options, undefined, signal());
