@@ -41,7 +41,7 @@ describe.concurrent.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(await must(['apply', '-f', manifest])).toBe('deployment.apps/web unchanged\n');
     // Whatever is written between its two looks is a difference.
     await cluster.untilRolledOut(namespace, 'web');
-    expect(await must(['diff', '-f', manifest])).toBe('');
+    await eventually('there is no difference', 60_000, async () => (await must(['diff', '-f', manifest])) === '');
     writeFileSync(manifest, stringify(nginxDeployment('web', 3)));
     const diff = await run(['diff', '-f', manifest]);
     expect(diff.code).toBe(1);
@@ -107,7 +107,9 @@ describe.concurrent.each(cluster.kubectls)('kubectl $name', (version) => {
   test.sequential('describe shows the Deployment, its pods and their events', async () => {
     const deployment = await must(['describe', 'deployment', 'web']);
     expect(deployment).toContain('3 desired | 3 updated | 3 total | 3 available | 0 unavailable');
-    expect(deployment).toContain('ScalingReplicaSet');
+    await eventually('its Events are shown', 60_000, async () =>
+      (await must(['describe', 'deployment', 'web'])).includes('ScalingReplicaSet'),
+    );
     await eventually('a pod has events about its start', 60_000, async () => {
       const pods = await must(['describe', 'pod', await lastingPod()]);
       for (const reason of ['Scheduled', 'Pulled', 'Created', 'Started']) expect(pods).toContain(reason);

@@ -25,10 +25,10 @@ test('a node whose agent is killed is not Ready, and its pods are replaced on ot
   const lost = pods[0]?.spec?.nodeName ?? '';
   const agent = await cluster.agentOf(lost);
   await cluster.docker(['kill', agent.id]);
-  await eventually(`${lost} is not Ready`, 60_000, async () =>
+  await eventually(`${lost} is not Ready`, 120_000, async () =>
     (await cluster.nodes()).some((node) => node.metadata.name === lost && !isReady(node)),
   );
-  await eventually('all pods run on other nodes', 120_000, async () => {
+  await eventually('all pods run on other nodes', 180_000, async () => {
     const running = (await cluster.pods(namespace.name)).filter(
       (pod) => pod.metadata.deletionTimestamp === undefined && isReady(pod) && pod.spec?.nodeName !== lost,
     );
@@ -100,9 +100,9 @@ test('a Node that is deleted while its agent lives comes back with its Lease, wh
   expect(await ownersOf()).toEqual(owner(deleted));
 
   await cluster.mustKubectl(['delete', 'node', name]);
-  await eventually('the Node is registered again', 60_000, async () => ![undefined, deleted].includes(await uidOf()));
+  await eventually('the Node is registered again', 120_000, async () => ![undefined, deleted].includes(await uidOf()));
   const uid = await uidOf();
-  await eventually('its Lease is owned by it', 60_000, async () => (await ownersOf())?.[0]?.uid === uid);
+  await eventually('its Lease is owned by it', 120_000, async () => (await ownersOf())?.[0]?.uid === uid);
   expect(await ownersOf()).toEqual(owner(uid));
   await cluster.untilNodesReady(2);
 

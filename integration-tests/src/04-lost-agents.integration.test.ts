@@ -60,7 +60,7 @@ test('an agent that was frozen while its pods were replaced starts nothing of th
   await using recorded = await recordContainerEvents(cluster, [`gantry.node=${frozen}`]);
   const since = await cluster.docker(['info', '-f', '{{.SystemTime}}']);
   await cluster.docker(['unpause', agent.id]);
-  await eventually('the agent goes on, and misses the API', 60_000, async () => {
+  await eventually('the agent goes on, and misses the API', 120_000, async () => {
     const { stdout, stderr } = await runProgram('docker', ['logs', '--since', since, agent.id]);
     return `${stdout}${stderr}`.includes('heartbeat failed');
   });
@@ -191,7 +191,7 @@ test('a pod with an identity and a claim for one pod moves when its agent is los
     uids.push(before);
     const agent = await cluster.agentOf(lost);
     await strike(agent);
-    pod = await eventually(`the agent ${name}, and the pod has a successor`, 120_000, async () => {
+    pod = await eventually(`the agent ${name}, and the pod has a successor`, 180_000, async () => {
       const found = await readyPod();
       return found !== undefined && uidOf(found) !== before ? found : undefined;
     });

@@ -31,7 +31,12 @@ test('every container of the cluster restarted, in random order: the same object
   await cluster.untilRolledOut(namespace.name, 'web');
   await eventually('what earlier tests have left is gone', 180_000, async () => {
     const namespaces = await cluster.list(NAMESPACES);
-    return namespaces.every(({ metadata }) => metadata.deletionTimestamp === undefined);
+    if (namespaces.some(({ metadata }) => metadata.deletionTimestamp !== undefined)) return false;
+    // The API server lets a pod that runs nothing go before its node has removed what is left of it.
+    const ofPods = ['--filter', `label=gantry.cluster=${cluster.clusterId}`, '--filter', 'label=io.kubernetes.pod.uid'];
+    const running = await cluster.docker(['ps', ...ofPods, '--format', '{{.Label "io.kubernetes.pod.uid"}}']);
+    const pods = new Set((await cluster.pods('')).map(({ metadata }) => metadata.uid));
+    return running.split('\n').every((uid) => pods.has(uid));
   });
   const before = await uids();
   const containers = await cluster.podContainers();

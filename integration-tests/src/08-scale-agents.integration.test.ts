@@ -76,7 +76,7 @@ async function checkRegistration(registrations: RecordedWatch<Node>, before: rea
     expect(spec?.taints).toEqual([taint, { key: NOT_READY_TAINT, effect: 'NoSchedule' }]);
   }
   await cluster.mustKubectl(['taint', 'nodes', '--selector=example.com/pool=new', 'example.com/new-']);
-  await eventually('the new Nodes have no taint', 60_000, async () => {
+  await eventually('the new Nodes have no taint', 120_000, async () => {
     const nodes = await cluster.nodes();
     return nodes.every(({ spec }) => (spec?.taints ?? []).length === 0);
   });
@@ -104,11 +104,11 @@ async function startLeaving(namespace: string, node: string, other: string): Pro
     metadata: { name: 'server' },
     spec: { nodeName: other, containers: [busybox('exec httpd -f -vv -p 8080')] },
   });
-  const address = await eventually('the server runs', 60_000, async () => {
+  const address = await eventually('the server runs', 120_000, async () => {
     const { status } = await cluster.get(PODS, namespace, 'server');
     return status?.phase === 'Running' ? status.podIP : undefined;
   });
-  const report = (what: string) => `wget -q -T 5 -O /dev/null http://${address}:8080/${what}`;
+  const report = (what: string) => `wget -q -T 20 -O /dev/null http://${address}:8080/${what}`;
   const leave = busybox(
     `trap '${report('term')}; sleep 8; ${report('end')}; exit 0' TERM; while :; do sleep 0.2; done`,
   );
@@ -119,7 +119,7 @@ async function startLeaving(namespace: string, node: string, other: string): Pro
     metadata: { name: 'leaving' },
     spec: { nodeName: node, terminationGracePeriodSeconds: 60, containers: [{ ...leave, lifecycle: { preStop } }] },
   });
-  await eventually('the pod that will leave runs', 60_000, async () =>
+  await eventually('the pod that will leave runs', 120_000, async () =>
     isReady(await cluster.get(PODS, namespace, 'leaving')),
   );
   return async () => {
@@ -155,7 +155,13 @@ async function exhaust(namespace: string, node: string): Promise<void> {
   const fill = (mib: number) => `dd if=/dev/zero of=/scratch/file bs=1M count=${mib}; sleep 1000`;
   // The first of these uses no less than the one that is evicted, but no more than it requests.
   const modest = [pod('within', fill(50), { memory: '70Mi' }), pod('little', fill(8))];
-  for (const one of modest) await cluster.create(PODS, namespace, one);
+  for (const one of modest) {
+    await cluster.create(PODS, namespace, one);
+    // A node that is short of memory takes none that requests nothing.
+    await eventually(`${one.metadata.name} runs`, 120_000, async () =>
+      isReady(await cluster.get(PODS, namespace, one.metadata.name ?? '')),
+    );
+  }
   await cluster.create(PODS, namespace, pod('greedy', fill(50), { memory: '5Mi' }));
   await eventually('the pod that takes the memory of its node is evicted', 120_000, async () => {
     const { status } = await cluster.get(PODS, namespace, 'greedy');
@@ -167,14 +173,14 @@ async function exhaust(namespace: string, node: string): Promise<void> {
   );
   const disruption = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
   expect(status?.conditions).toContainEqual(expect.objectContaining(disruption));
-  await eventually('the node shows its pressure, and is tainted', 30_000, async () => {
+  await eventually('the node shows its pressure, and is tainted', 120_000, async () => {
     const { spec, status: shown } = await cluster.get(NODES, '', node);
     const condition = shown?.conditions?.find(({ type }) => type === 'MemoryPressure');
     const taint = spec?.taints?.find(({ key }) => key === 'node.kubernetes.io/memory-pressure');
     return condition?.reason === 'KubeletHasInsufficientMemory' && taint?.effect === 'NoSchedule';
   });
   await cluster.create(PODS, namespace, pod('late', 'sleep 1000'));
-  await eventually('a pod that requests nothing is refused', 30_000, async () => {
+  await eventually('a pod that requests nothing is refused', 120_000, async () => {
     const { status: late } = await cluster.get(PODS, namespace, 'late');
     return late?.message === 'Pod was rejected: The node had condition: [MemoryPressure]. ';
   });

@@ -90,7 +90,7 @@ async function askAll(server: Server, name: string, type: number): Promise<void>
   try {
     for (let number = 0; number < QUESTIONS; number++) {
       socket.send(question(spelled(name, number), type), 53, server.address);
-      await once(socket, 'message', { signal: AbortSignal.timeout(30_000) });
+      await once(socket, 'message', { signal: AbortSignal.timeout(120_000) });
     }
   } finally {
     socket.close();

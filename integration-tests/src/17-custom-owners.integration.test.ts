@@ -6,7 +6,7 @@ import { COMPONENTS, leaderOf } from './harness/leaders.ts';
 
 const cluster = new Cluster();
 const GROUP = `owners${process.pid}.example.com`;
-const GONE_MS = 60_000;
+const GONE_MS = 120_000;
 /** Of a server that is not there. While it is, no namespace goes. */
 const AWAY = `away.${GROUP}`;
 

@@ -30,7 +30,7 @@ import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
 const ENGINE_LABEL = 'gantry.dev/engine';
-const now = () => AbortSignal.timeout(30_000);
+const now = () => AbortSignal.timeout(60_000);
 
 /** What is done with a stolen credential: the bootstrap token, an agent's own certificate, one made with the token. */
 let bootstrap: HttpClient;
@@ -295,7 +295,7 @@ test('API servers have certificates with the addresses that default/kubernetes p
       };
       socket.once('secureConnect', () => end(socket.authorized)).once('error', () => end(false));
       // An address that has just been given up gets no response: the kernel tries for two minutes.
-      socket.setTimeout(2_000, () => end(false));
+      socket.setTimeout(10_000, () => end(false));
     });
   const untilTrusted = (address: string) =>
     eventually(`certificates with the published addresses, and ${address} among them`, 120_000, async () => {

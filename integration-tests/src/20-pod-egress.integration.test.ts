@@ -56,8 +56,11 @@ const onHost = (script: string) =>
 
 /** What the host's kernel does with packets that come from the pod, by address. It says so also where nothing would answer. */
 async function routesOf(addresses: readonly string[]): Promise<readonly string[]> {
-  const pod = await cluster.get(PODS, namespace.name, 'client');
-  const from = pod.status?.podIP ?? '';
+  // A container that runs is not reported yet.
+  const from = await eventually('the pod has its address', 120_000, async () => {
+    const pod = await cluster.get(PODS, namespace.name, 'client');
+    return pod.status?.podIP;
+  });
   const script = addresses.map((address) => `ip route get ${address} from ${from} iif "$bridge" 2>&1 || true`);
   const bridge = `bridge=$(ip route get ${from} | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')`;
   return (await onHost([bridge, ...script].join('\n'))).split('\n');

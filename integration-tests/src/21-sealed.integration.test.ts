@@ -20,7 +20,7 @@ async function reseal(...args: readonly string[]): Promise<string> {
 
 test('Secrets cannot be read in etcd or in logs, and outlive their keys', async () => {
   await using namespace = await cluster.namespace();
-  const signal = AbortSignal.timeout(240_000);
+  const signal = AbortSignal.timeout(540_000);
   const key = { namespace: namespace.name, name: 'sealed' };
   const secret: KubeObject & { data: Record<string, string> } = {
     apiVersion: 'v1',
@@ -54,4 +54,4 @@ test('Secrets cannot be read in etcd or in logs, and outlive their keys', async 
     const log = await cluster.docker(['logs', id]);
     for (const text of texts) expect(log).not.toContain(text);
   }
-}, 300_000);
+}, 600_000);

@@ -86,7 +86,7 @@ describe('containers that only look like those of the cluster', () => {
     // An agent that starts again adopts what is its own.
     const [agent] = await cluster.containers('agent');
     await cluster.docker(['restart', '-t', '1', agent?.id ?? '']);
-    await eventually('the custodian has removed what a node has left', 60_000, () => isGone(left.getId()));
+    await eventually('the custodian has removed what a node has left', 180_000, () => isGone(left.getId()));
     await cluster.untilNodesReady((await cluster.containers('agent')).length);
     await untouched();
   });

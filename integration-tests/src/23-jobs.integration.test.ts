@@ -33,8 +33,12 @@ test.concurrent('a Job runs to its end, kubectl shows it, and its pods go with i
   expect(await run('get', 'job', 'hello')).toMatch(/hello\s+Complete\s+1\/1/);
   const description = await run('describe', 'job', 'hello');
   expect(description).toMatch(/Pods Statuses:\s+0 Active \(0 Ready\) \/ 1 Succeeded \/ 0 Failed/);
-  expect(description).toMatch(/SuccessfulCreate.*Created pod: hello-/);
-  expect(description).toMatch(/Completed.*Job completed/);
+  await eventually('its Events are shown', 60_000, async () => {
+    const events = await run('describe', 'job', 'hello');
+    expect(events).toMatch(/SuccessfulCreate.*Created pod: hello-/);
+    expect(events).toMatch(/Completed.*Job completed/);
+    return true;
+  });
   await run('delete', 'job', 'hello');
   await eventually('its pod is gone', 60_000, async () => (await cluster.list(PODS, namespace.name)).length === 0);
 });
@@ -76,9 +80,12 @@ test.concurrent('a suspended Job gives up its pods, runs when it is resumed, and
   await cluster.create(
     JOBS,
     namespace.name,
-    scriptJob('pause', 'sleep 2', { suspend: true, ttlSecondsAfterFinished: 1 }),
+    scriptJob('pause', 'until [ -f /tmp/go ]; do sleep 0.1; done; sleep 2', {
+      suspend: true,
+      ttlSecondsAfterFinished: 1,
+    }),
   );
-  await run('wait', '--for=condition=suspended', 'job/pause', '--timeout=60s');
+  await run('wait', '--for=condition=suspended', 'job/pause', '--timeout=120s');
   expect(await cluster.list(PODS, namespace.name)).toEqual([]);
   await suspend(false);
   await eventually(
@@ -86,6 +93,10 @@ test.concurrent('a suspended Job gives up its pods, runs when it is resumed, and
     60_000,
     async () => (await cluster.get(JOBS, namespace.name, 'pause')).status?.active === 1,
   );
+  await eventually('its container is told to end', 120_000, async () => {
+    await run('exec', 'job/pause', '--', 'touch', '/tmp/go');
+    return true;
+  });
   await run('wait', '--for=delete', 'job/pause', '--timeout=120s');
   await eventually('its pods are gone', 60_000, async () => (await cluster.list(PODS, namespace.name)).length === 0);
 });
@@ -106,19 +117,17 @@ test('a CronJob starts one Job for its minute, though the leader is killed just 
   await eventually('its Job is there', 120_000, async () =>
     (await cluster.list(JOBS, namespace.name)).some(({ metadata }) => metadata.name === name),
   );
-  await run('wait', '--for=condition=complete', `job/${name}`, 'job/by-hand', '--timeout=60s');
+  await run('wait', '--for=condition=complete', `job/${name}`, 'job/by-hand', '--timeout=120s');
   const { status } = await eventually('its success is noted', 60_000, async () => {
     const found: CronJob = await cluster.get(CRON_JOBS, namespace.name, 'tick');
     return found.status?.lastSuccessfulTime === undefined ? undefined : found;
   });
   expect(Date.parse(status?.lastScheduleTime ?? '') / 60_000).toBeGreaterThanOrEqual(minute);
-  const events = await run(
-    'get',
-    'events',
-    '--field-selector=involvedObject.name=tick',
-    '-o=custom-columns=M:.message',
-  );
-  expect(events.split('\n').filter((line) => line === `Created job ${name}`)).toHaveLength(1);
+  const columns = '-o=custom-columns=M:.message';
+  await eventually('one Event says so', 60_000, async () => {
+    const events = await run('get', 'events', '--field-selector=involvedObject.name=tick', columns);
+    return events.split('\n').filter((line) => line === `Created job ${name}`).length === 1;
+  });
   await run('delete', 'cronjob', 'tick');
   await eventually('its Jobs and pods are gone', 60_000, async () => {
     const jobs = await cluster.list(JOBS, namespace.name);

@@ -9,7 +9,7 @@ import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 
 const claim = (name: string) => `
 apiVersion: v1
@@ -116,7 +116,12 @@ test('a claim gets a folder with its first pod; the next pod finds the data; it 
     const volumes = await cluster.list(PERSISTENT_VOLUMES);
     return claims.length === 0 && !volumes.some(({ metadata }) => metadata.name === volumeName);
   });
-  expect(await inAgentOf(node, `ls /var/lib/gantry/volumes/${node}`)).toBe('');
+  // Those of earlier tests go with their namespaces.
+  await eventually(
+    'no folder is left',
+    PATIENCE_MS,
+    async () => (await inAgentOf(node, `ls /var/lib/gantry/volumes/${node}`)) === '',
+  );
 });
 
 test('a hostPath or local volume of an administrator is the path of the host that it names, on its nodes', async () => {
@@ -210,8 +215,8 @@ test('a part of what lies on the host is mounted by subPath and subPathExpr, and
     },
   };
   const persistent = (suffix: string, source: string) => claimedVolume(namespace.name, name, suffix, source);
-  const script = `echo started >> /new/starts; echo $ME > /own/name; echo changed >> /file || true
-    trap 'exit 0' TERM; while true; do sleep 0.2; done`;
+  const script = `trap 'exit 0' TERM; echo started >> /new/starts; echo $ME > /own/name; echo changed >> /file || true
+    while true; do sleep 0.2; done`;
   const user = (podName: string, volume: string) => `
 apiVersion: v1
 kind: Pod

@@ -7,7 +7,7 @@ import { namespacePods } from './harness/namespace-pods.ts';
 import { scriptPod } from './harness/script-pod.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 
 /** A local volume of an administrator on one node, and the claim that it is for. */
 const claimedVolume = (namespace: string, node: string, name: string, path: string, mode: string, more = '') => `
@@ -105,7 +105,8 @@ test('a claim of a file system on a device is made, mounted for all its pods, an
 
     const keeps = 'echo kept > /data/file; mkdir -p /data/part; touch /data/part/x; sleep 3600';
     await apply(group(pod('writes', keeps, use(), 'disk', user)));
-    await kubectl(['wait', '--for=condition=Ready', 'pod/writes', '--timeout=90s']);
+    const inPod = (script: string) => kubectl(['exec', 'writes', '--', 'sh', '-c', script]);
+    await eventually('it has written all', PATIENCE_MS, () => inPod('test -e /data/part/x && echo yes'));
     const seen = 'grep -q " /data ext4 ro" /proc/mounts && cat /data/file && ! touch /data/new';
     await apply(pod('reads', seen, use(), 'disk', '', true));
     await apply(pod('part', 'test -e /data/x && test ! -e /data/file', use(', subPath: part'), 'disk'));
@@ -114,7 +115,6 @@ test('a claim of a file system on a device is made, mounted for all its pods, an
     await kubectl(['delete', 'pod', 'reads', 'part']);
 
     await cluster.compose(['restart', '--timeout', '2', 'agent']);
-    const inPod = (script: string) => kubectl(['exec', 'writes', '--', 'sh', '-c', script]);
     const found = await eventually('the agent answers', PATIENCE_MS, () => inPod('cat /data/file; stat -c %g /data'));
     expect(found).toBe('kept\n4321\n');
     await kubectl(['delete', 'pod', '--all', '--timeout=90s']);

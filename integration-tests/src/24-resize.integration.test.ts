@@ -65,10 +65,12 @@ async function engineLimits(pod: Pod): Promise<string> {
   return (await cluster.docker(['inspect', '-f', '{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}}', id])).trim();
 }
 
-const eventsOf = async (namespace: Namespace, name: string, reason: string) =>
-  (await cluster.list(EVENTS, namespace)).filter(
-    (event) => event.involvedObject.name === name && event.reason === reason,
-  );
+/** The message of the Event with this reason, once it is there. */
+const messageOf = (namespace: Namespace, name: string, reason: string) =>
+  eventually(`${name} has an Event ${reason}`, PATIENCE_MS, async () => {
+    const events = await cluster.list(EVENTS, namespace);
+    return events.find((event) => event.involvedObject.name === name && event.reason === reason)?.message;
+  });
 
 test('a container that asks for a restart when its memory changes is restarted for that, and not for its processor', async () => {
   await using namespace = await cluster.namespace();
@@ -86,8 +88,7 @@ test('a container that asks for a restart when its memory changes is restarted f
   const larger = await untilResized(namespace.name, 'web', { memory: '96Mi' });
   expect(larger.main).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 0 } } });
   expect(await engineLimits(larger.pod)).toBe(`${96 * MIB} 20000`);
-  const [killing] = await eventsOf(namespace.name, 'web', 'Killing');
-  expect(killing?.message).toBe('Container main resize requires restart');
+  expect(await messageOf(namespace.name, 'web', 'Killing')).toBe('Container main resize requires restart');
 
   // The engine is told nothing of it.
   const requests = { cpu: '10m', memory: '32Mi' };
@@ -126,7 +127,7 @@ test('an init container that runs gets more in place', async () => {
   const held = await cluster.docker(['inspect', '-f', '{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}}', id]);
   expect(held.trim()).toBe(`${96 * MIB} 20000`);
   await kubectl('exec', 'slow', '-c', 'init', '--', 'touch', '/tmp/done');
-  await kubectl('wait', '--for=condition=Ready', 'pod/slow', '--timeout=60s');
+  await kubectl('wait', '--for=condition=Ready', 'pod/slow', '--timeout=120s');
 });
 
 test('a container gets less in place, and no memory limit below what it uses until it uses less', async () => {
@@ -158,9 +159,7 @@ test('a container gets less in place, and no memory limit below what it uses unt
     /^cannot decrease memory limits: attempting to set container "main" memory limit \(67108864\) below current usage \((\d+)\)$/;
   expect(Number(usage.exec(message)?.[1])).toBeGreaterThanOrEqual(size);
   expect(await engineLimits(refused)).toBe(`${128 * MIB} 10000`);
-  expect((await eventsOf(namespace.name, 'full', 'ResizeError'))[0]?.message).toContain(
-    'cannot decrease memory limits',
-  );
+  expect(await messageOf(namespace.name, 'full', 'ResizeError')).toContain('cannot decrease memory limits');
 
   await kubectl('exec', 'full', '--', 'rm', '/m/file');
   const freed = await untilResized(namespace.name, 'full', { cpu: '50m', memory: '64Mi' });
@@ -201,7 +200,7 @@ test('a resize waits for room on its node, and one for which the node never has 
   const small = part(10)?.requests ?? {};
   const granted = { allocatedResources: small, resources: { requests: small } };
   expect(waiting.status).toMatchObject({ ...granted, containerStatuses: [granted] });
-  expect((await eventsOf(namespace.name, 'grows', 'ResizeDeferred'))[0]?.message).toMatch(/^Pod resize OutOfcpu: \{/);
+  expect(await messageOf(namespace.name, 'grows', 'ResizeDeferred')).toMatch(/^Pod resize OutOfcpu: \{/);
 
   await cluster.mustKubectl(['-n', namespace.name, 'delete', 'pod', 'other']);
   const grown = await untilResized(namespace.name, 'grows', {});

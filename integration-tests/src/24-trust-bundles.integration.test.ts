@@ -6,7 +6,7 @@ import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 120_000;
 const SIGNER = 'example.com/signer';
 
 beforeAll(() => cluster.up({ GANTRY_RUNTIME_CONFIG: 'certificates.k8s.io/v1beta1/clustertrustbundles=true' }), 600_000);
@@ -86,7 +86,7 @@ test('a pod shows a bundle by name and those of a signer, each anchor once, and 
         ],
       },
     });
-    await kubectl(['wait', '--for=condition=Ready', 'pod/reader', '--timeout=90s']);
+    await kubectl(['wait', '--for=condition=Ready', 'pod/reader', '--timeout=120s']);
     expect(await read('named.pem')).toEqual([one, two].toSorted());
     expect(await read('signer/all.pem')).toEqual([two]);
     expect(await read('none.pem')).toEqual(['']);
