@@ -28,7 +28,7 @@ export {
   beginDecoding,
   decodeObject,
 } from './decode/decode-object.ts';
-export { parsePlainBody } from './decode/decode-object.ts';
+export { parsePlainBody } from './decode/plain-body.ts';
 export { DecodeError, decodeStruct } from './values/decode-value.ts';
 export { defineResource, type ResourceParts } from './define-resource.ts';
 export { parseJson } from './values/exact-number.ts';

@@ -16,7 +16,17 @@ export { fromFailedCall, toGrpcFailure } from './grpc/status-mapping.ts';
 export { type DiscoveredResource, discoverResources } from './http/discover-resources.ts';
 export { createHttpClient, type HttpClient, pathOf } from './http/http-client.ts';
 export type { Dialled, ExchangeReport } from './http/http-transport.ts';
-export { type HttpTarget, parseKubeconfig, readKubeconfig } from './http/kubeconfig.ts';
+export {
+  bytesOf,
+  type HttpTarget,
+  type KubeContext,
+  KubeconfigError,
+  type Material,
+  parseKubeconfig,
+  podAccount,
+  readContext,
+  readKubeconfig,
+} from './http/kubeconfig.ts';
 export { ignoreNotFound, ignoreReasons, isNamespaceTerminating } from './expected-failures.ts';
 export { createObjectClient } from './object-calls.ts';
 export type {

@@ -154,7 +154,7 @@ describe('a connection by a kubeconfig', () => {
     } catch (error) {
       failure = error;
     }
-    expect(inspect(failure)).toMatch(/config cannot be read: .*\(\d+:\d+\)/);
+    expect(inspect(failure)).toMatch(/config: yaml: .*line \d/);
     expect(inspect(failure)).not.toContain('hunter2');
   });
 });

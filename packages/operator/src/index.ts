@@ -16,7 +16,7 @@
  * - `lease-election`: one acting replica, by a Lease
  * - objects: the types of all built-in kinds, and their resources (`PODS: Resource<Pod>`)
  */
-export { type Cluster, connect, type ConnectOptions, KubeconfigError } from './cluster.ts';
+export { type Cluster, connect, type ConnectOptions } from './cluster.ts';
 export type { Controller, RateLimit, ReconcileContext } from './controller.ts';
 export { OptionsError } from './options-error.ts';
 export { type ConditionChange, withCondition } from './conditions.ts';
@@ -102,6 +102,7 @@ export {
 export {
   ignoreNotFound,
   ignoreReasons,
+  KubeconfigError,
   type ListOptions,
   type ObjectClient,
   type ObjectReader,

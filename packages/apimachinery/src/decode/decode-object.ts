@@ -3,7 +3,7 @@ import { decodeProtobuf } from '../protobuf/envelope.ts';
 import type { ResourceDefinition } from '../resource-definition.ts';
 import { publishedSchemas } from '../schema/published-schema.ts';
 import { schemaNameOf, schemaOf, type SchemaRef } from '../schema/type-schema.ts';
-import { DecodeError, decodeStruct, plainJson } from '../values/decode-value.ts';
+import { DecodeError, decodeStruct } from '../values/decode-value.ts';
 import {
   JsonSyntaxError,
   NumberLiteral,
@@ -275,13 +275,4 @@ const SCHEME = 'pkg/api/legacyscheme/scheme.go:30';
 export function notRegistered(kind: string, apiVersion: string, served: string): string {
   const scheme = SCHEMES[served.slice(0, Math.max(0, served.indexOf('/')))] ?? SCHEME;
   return `no kind "${kind}" is registered for version "${apiVersion}" in scheme "${scheme}"`;
-}
-
-/**
- * The value of a request's body without decoding by a schema, in linear time. Throws JsonSyntaxError, YamlSyntaxError, or StatusError
- * RequestEntityTooLarge.
- */
-export function parsePlainBody(bytes: Uint8Array, syntax: 'json' | 'yaml'): unknown {
-  const text = utf8.decode(bytes);
-  return plainJson((syntax === 'json' ? parseJsonText(text) : parseYamlText(text)).value);
 }

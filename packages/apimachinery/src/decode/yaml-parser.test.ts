@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDocument, stringify } from 'yaml';
-import { plainJson } from '../values/decode-value.ts';
+import { plainJson } from '../values/json-parser.ts';
 import { parseYamlText, YamlSyntaxError } from './yaml-parser.ts';
 
 const read = (text: string): unknown => plainJson(parseYamlText(text).value);

@@ -1,8 +1,7 @@
-import { plainJson } from '../values/decode-value.ts';
 import { jsonTypeOf } from '../values/scalars.ts';
 import { type YamlResult, parseYamlText, YamlSyntaxError } from '../decode/yaml-parser.ts';
 import type { FieldValidation } from '../decode/decode-object.ts';
-import { NumberLiteral } from '../values/json-parser.ts';
+import { NumberLiteral, plainJson } from '../values/json-parser.ts';
 import { type JsonObject, StatusError } from '@gantry/objects';
 
 /** Media type of server-side apply. */

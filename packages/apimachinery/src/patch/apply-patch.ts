@@ -1,12 +1,13 @@
 import { append } from '@gantry/base';
 import { type FieldValidation, keepReset, notRegistered } from '../decode/decode-object.ts';
-import { DecodeError, decodeStruct, type ErrorDialect, plainJson } from '../values/decode-value.ts';
+import { DecodeError, decodeStruct, type ErrorDialect } from '../values/decode-value.ts';
 import {
   JsonSyntaxError,
   NumberLiteral,
   type Parsed,
   type ParsedObject,
   parseJsonText,
+  plainJson,
 } from '../values/json-parser.ts';
 import { jsonTypeOf } from '../values/scalars.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';

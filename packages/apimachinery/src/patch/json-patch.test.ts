@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { equalJson } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { plainJson } from '../values/decode-value.ts';
-import { MAX_DEPTH, type Parsed, parseJsonText } from '../values/json-parser.ts';
+import { MAX_DEPTH, type Parsed, parseJsonText, plainJson } from '../values/json-parser.ts';
 import { applyJsonPatch, PatchConflict, PatchTestFailed, readOperations } from './json-patch.ts';
 
 /** What Kubernetes' library, `gopkg.in/evanphx/json-patch.v4` 4.13.0, makes of documents and patches. */

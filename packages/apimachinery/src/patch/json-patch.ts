@@ -1,6 +1,5 @@
 import { setMember } from '@gantry/objects';
-import { plainJson } from '../values/decode-value.ts';
-import { MAX_DEPTH, NumberLiteral, type Parsed } from '../values/json-parser.ts';
+import { MAX_DEPTH, NumberLiteral, type Parsed, plainJson } from '../values/json-parser.ts';
 import { isPlainObject } from './merge-patch.ts';
 
 /** A patch that cannot be applied to this object. */

@@ -7,9 +7,8 @@ import {
   type StructType,
   type Type,
 } from '../schema/type-schema.ts';
-import { exactInteger } from './exact-number.ts';
 import { MAX_REPORTED } from './document-limits.ts';
-import { formatPath, NumberLiteral, type Parsed, type ParsedObject } from './json-parser.ts';
+import { formatPath, NumberLiteral, type Parsed, type ParsedObject, plainJson } from './json-parser.ts';
 import { ContentError, decodeScalar, jsonTypeOf, TypeMismatch } from './scalars.ts';
 
 /** A value that does not fit its field, with the message of Go's decoder. */
@@ -286,16 +285,4 @@ function zeroOf(type: Type): unknown {
           return 0;
       }
   }
-}
-
-/** Free-form JSON (RawExtension): 64-bit integers stay exact, nulls are kept. */
-export function plainJson(parsed: Parsed): unknown {
-  if (parsed instanceof NumberLiteral) {
-    return (/^-?\d+$/.test(parsed.text) ? exactInteger(parsed.text) : undefined) ?? Number(parsed.text);
-  }
-  if (Array.isArray(parsed)) return parsed.map(plainJson);
-  if (parsed === null || typeof parsed !== 'object') return parsed;
-  const out: Record<string, unknown> = {};
-  for (const key in parsed) setMember(out, key, plainJson(parsed[key] ?? null));
-  return out;
 }

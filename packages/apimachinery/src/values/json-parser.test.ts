@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plainJson } from './decode-value.ts';
-import { JsonSyntaxError, MAX_DEPTH, NumberLiteral, parseJsonText } from './json-parser.ts';
+import { JsonSyntaxError, MAX_DEPTH, NumberLiteral, parseJsonText, plainJson } from './json-parser.ts';
 
 describe('parseJsonText', () => {
   it('reads whatever JSON.stringify writes', () => {

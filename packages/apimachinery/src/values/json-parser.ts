@@ -1,5 +1,6 @@
 import { setMember } from '@gantry/objects';
 import { MAX_REPORTED, ValueCount } from './document-limits.ts';
+import { exactInteger } from './exact-number.ts';
 
 /** The text is not valid JSON; the message is that of Go's decoder. */
 export class JsonSyntaxError extends Error {
@@ -291,5 +292,17 @@ export function formatPath(path: readonly (string | number)[]): string {
     if (typeof step === 'number') out += `[${step}]`;
     else out += `${out === '' ? '' : '.'}${step.length > MAX_STEP ? `${step.slice(0, MAX_STEP)}...` : step}`;
   }
+  return out;
+}
+
+/** Free-form JSON (RawExtension): 64-bit integers stay exact, nulls are kept. */
+export function plainJson(parsed: Parsed): unknown {
+  if (parsed instanceof NumberLiteral) {
+    return (/^-?\d+$/.test(parsed.text) ? exactInteger(parsed.text) : undefined) ?? Number(parsed.text);
+  }
+  if (Array.isArray(parsed)) return parsed.map(plainJson);
+  if (parsed === null || typeof parsed !== 'object') return parsed;
+  const out: Record<string, unknown> = {};
+  for (const key in parsed) setMember(out, key, plainJson(parsed[key] ?? null));
   return out;
 }

@@ -1,7 +1,15 @@
 import { type Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { type Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { type CancelTimer, type Clock, DeadlineError, raceAbort, setPatientTimer, withDeadline } from '@gantry/base';
+import {
+  type CancelTimer,
+  type Clock,
+  DeadlineError,
+  must,
+  raceAbort,
+  setPatientTimer,
+  withDeadline,
+} from '@gantry/base';
 import { type Status, StatusError, type StatusReason } from '@gantry/objects';
 import { createHttpsAgent, onUnaskedSwitch, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
@@ -18,7 +26,7 @@ export interface HttpRequest {
 /** The connections and credentials of one request. */
 export interface Dialled {
   readonly agent: HttpAgent;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   /** User and password, as `user:password`. */
   readonly auth?: string;
 }
@@ -32,8 +40,8 @@ export interface ExchangeReport {
 
 /** How a client connects where a library manages the credentials, and who learns of its exchanges. */
 export interface Dialling {
-  /** Called before each request; replaces the credentials of the target. A rejection means that the request was not sent. */
-  readonly dial?: () => Promise<Dialled>;
+  /** Called before each request; replaces the credentials of the target. An error means that the request was not sent. */
+  readonly dial?: () => Dialled | Promise<Dialled>;
   readonly onExchange?: (report: ExchangeReport) => void;
 }
 
@@ -87,7 +95,8 @@ export class HttpTransport implements Disposable {
   readonly #maxBytes: number;
   readonly #dialling: Dialling;
   readonly #request: typeof httpRequest;
-  #agent: Agent;
+  /** Undefined where `dial` gives the connections. */
+  #agent: Agent | undefined;
 
   constructor(
     target: HttpTarget & Dialling & { readonly tls?: TlsSource; readonly maxResponseBytes?: number },
@@ -105,7 +114,7 @@ export class HttpTransport implements Disposable {
     this.#basePath = pathname === '/' ? '' : pathname;
     this.#userAgent = userAgent;
     const { tls } = target;
-    this.#agent = agentFor(target, tls?.current() ?? target);
+    if (target.dial === undefined) this.#agent = agentFor(target, tls?.current() ?? target);
     const renew = (material: TlsMaterial): void => {
       // Running requests continue on the old connections; new requests use the new certificate.
       this.#agent = agentFor(target, material);
@@ -129,7 +138,7 @@ export class HttpTransport implements Disposable {
 
   [Symbol.dispose](): void {
     this.#unsubscribe();
-    this.#agent.destroy();
+    this.#agent?.destroy();
   }
 
   async #exchange(request: HttpRequest, signal: AbortSignal, limits: Limits): Promise<Exchange> {
@@ -145,10 +154,13 @@ export class HttpTransport implements Disposable {
 
   /** The library may wait for a plugin that never ends, and cannot be stopped. */
   async #dial(signal: AbortSignal, { deadlineMs = DIAL_MS }: Limits): Promise<Dialled> {
-    if (this.#dialling.dial === undefined) return { agent: this.#agent };
+    if (this.#dialling.dial === undefined) return { agent: must(this.#agent, 'an agent') };
     try {
+      const dialled = this.#dialling.dial();
+      // Most requests wait for no credentials, and a derived signal costs much.
+      if (!(dialled instanceof Promise)) return dialled;
       using within = withDeadline(this.#clock, signal, Math.min(deadlineMs, DIAL_MS));
-      return await raceAbort(this.#dialling.dial(), within);
+      return await raceAbort(dialled, within);
     } catch (error) {
       signal.throwIfAborted();
       throw new ConnectionError('no', error instanceof Error ? error : new TypeError(String(error)));
