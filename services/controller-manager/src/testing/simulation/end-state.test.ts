@@ -124,3 +124,11 @@ it.each([
     expect(new Set([...linesOf('2'), ...linesOf('4')]).size).toBe(sizes);
   },
 );
+
+it('is the same whether or not a set was removed before its template became the newest one again', () => {
+  const set = (past: object): readonly Step[] => [
+    [REPLICA_SETS, 'r', { metadata: { annotations: { 'deployment.kubernetes.io/revision': '3', ...past } } }],
+  ];
+  const kept = endOf(set({ 'deployment.kubernetes.io/revision-history': '1' }));
+  expect(endOf(set({}))).toEqual(kept);
+});

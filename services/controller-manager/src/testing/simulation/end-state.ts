@@ -43,6 +43,8 @@ const MASKED: ReadonlySet<string> = new Set([
   'used',
   // A label of a DaemonSet's pod: which of several equal templates it was made from.
   'pod-template-generation',
+  // An annotation of a ReplicaSet: whether it was still there when its template became the newest one again.
+  'deployment.kubernetes.io/revision-history',
   // An annotation of a claim: the node that the scheduler chose.
   'volume.kubernetes.io/selected-node',
   // Fields of EndpointSlices and Endpoints. An invariant compares them with the pods.

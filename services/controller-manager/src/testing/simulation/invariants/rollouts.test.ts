@@ -58,3 +58,27 @@ it('a rollout has no lower bound while a raised minReadySeconds makes pods unava
   play(world, [deployment(0), set, podOf(), deployment(3), podOf(deleted)]);
   expect(violations).toEqual([]);
 });
+
+it.each<readonly [name: string, old: { replicas: number; reported: number }, count: number]>([
+  ['had more pods when it was scaled down', { replicas: 1, reported: 2 }, 0],
+  ['had no more pods than it should', { replicas: 2, reported: 2 }, 1],
+])('a pod beyond the bound is judged by what another set has still to remove, where it %s', (_name, old, count) => {
+  const set = (name: string, replicas: number, reported: number): Step => [
+    REPLICA_SETS,
+    name,
+    { metadata: owned('Deployment', 'd'), spec: { replicas }, status: { replicas: reported } },
+  ];
+  const rollingUpdate = { maxSurge: 0, maxUnavailable: 1 };
+  const deployment = { spec: { replicas: 2, strategy: { type: 'RollingUpdate', rollingUpdate } } };
+  const podOf = (name: string, owner: string): Step => [
+    PODS,
+    name,
+    { metadata: owned('ReplicaSet', owner), status: { phase: 'Running' } },
+  ];
+  const world = new World();
+  const violations: string[] = [];
+  rolloutInvariant.watch(world, (violation) => violations.push(violation));
+  const sets = [set('old', old.replicas, old.reported), set('new', 1, 0)];
+  play(world, [[DEPLOYMENTS, 'd', deployment], ...sets, podOf('a', 'old'), podOf('b', 'old'), podOf('c', 'new')]);
+  expect(violations).toHaveLength(count);
+});

@@ -91,17 +91,18 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
 }
 
 /**
- * The number of pods without those that a ReplicaSet still has to remove: it has not observed its last size yet, or could not delete all of
- * them. A Deployment counts the sizes of its sets, as in Kubernetes, and uses the room while the deletion is retried.
+ * The number of pods without those that a ReplicaSet still has to remove: it has not observed its last size yet, or reports that it had more
+ * pods, and could not delete all of them. A Deployment counts the sizes of its sets, as in Kubernetes, and uses the room while the deletion
+ * is retried.
  */
 function countWanted(world: World, pods: readonly Pod[]): number {
   const bySet = Map.groupBy(pods, (pod) => ownerOf(world, pod, REPLICA_SETS));
   let count = 0;
   for (const [set, own] of bySet) {
-    const { observedGeneration, conditions = [] } = set?.status ?? {};
-    const hasFailed = conditions.some(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
-    const isSettled = observedGeneration === set?.metadata.generation && !hasFailed;
-    count += isSettled ? own.length : Math.min(own.length, set?.spec?.replicas ?? 1);
+    const { observedGeneration, replicas: reported = 0 } = set?.status ?? {};
+    const { replicas = 1 } = set?.spec ?? {};
+    const isSettled = observedGeneration === set?.metadata.generation && reported <= replicas;
+    count += isSettled ? own.length : Math.min(own.length, replicas);
   }
   return count;
 }
