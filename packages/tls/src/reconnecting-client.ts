@@ -2,7 +2,7 @@ import { type CancelTimer, type Clock, setPatientTimer } from '@gantry/base';
 import { type Client, type ClientOptions, connectivityState } from '@grpc/grpc-js';
 
 /** Milliseconds for one attempt to connect, with its TLS handshake. */
-const CONNECT_MS = 3000;
+const CONNECT_MS = 2000;
 
 /**
  * A gRPC client that gives up an attempt to connect after `connectMs`, in which this process runs, and begins another one. While the network drops packets, the kernel
