@@ -251,8 +251,9 @@ export class ChaosEngine {
   async pause({ id }: ChaosContainer): Promise<void> {
     await freezeContainer({
       pause: async () => {
-        this.#lastActAt = this.options.clock.now();
         await this.docker(['pause', id]);
+        // Until then, it may still have worked.
+        this.#lastActAt = this.options.clock.now();
       },
       unpause: () => this.docker(['unpause', id]),
     });

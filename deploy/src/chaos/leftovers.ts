@@ -66,10 +66,21 @@ export async function removeImages(shell: Shell, clusterId: string): Promise<voi
   if (names.length > 0) await mustRun(shell, 'docker', ['rmi', '-f', '--no-prune', ...names]);
 }
 
-/** Removes the containers that a campaign started beside the cluster. */
+/** Removes the containers that a campaign started beside the cluster, and their networks. */
 async function removeHelpers(shell: Shell, clusterId: string): Promise<void> {
-  const text = await mustRun(shell, 'docker', ['ps', '-aq', '--filter', `label=${CHAOS_LABEL}=${clusterId}`]);
-  const ids = text.split('\n').filter((id) => id !== '');
-  // One that ends meanwhile removes itself.
-  if (ids.length > 0) await shell.run('docker', ['rm', '-f', ...ids]);
+  const filter = ['--filter', `label=${CHAOS_LABEL}=${clusterId}`];
+  for (const [list, remove] of [
+    [
+      ['ps', '-aq', ...filter],
+      ['rm', '-f'],
+    ],
+    [
+      ['network', 'ls', '-q', ...filter],
+      ['network', 'rm'],
+    ],
+  ] as const) {
+    const ids = (await mustRun(shell, 'docker', list)).split('\n').filter((id) => id !== '');
+    // A container that ends meanwhile removes itself.
+    if (ids.length > 0) await shell.run('docker', [...remove, ...ids]);
+  }
 }

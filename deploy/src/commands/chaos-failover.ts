@@ -4,76 +4,85 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorMessage, systemClock } from '@gantry/base';
 import { takeCampaignLock } from '../chaos/campaign-lock.ts';
-import { runningImage } from '../chaos/chaos-cluster.ts';
+import { type ChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { type Cell, CELLS } from '../chaos/failover/cells.ts';
-import { runTrials } from '../chaos/failover/run-trials.ts';
+import { KUBERNETES_CELLS, startKubernetes } from '../chaos/failover/kubernetes.ts';
+import { makeTrials, type TrialRun } from '../chaos/failover/run-trials.ts';
 import { formatTable, parseTrials, type Trial } from '../chaos/failover/table.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
 import { removeNamespace } from '../chaos/leftovers.ts';
 import { prepareCluster } from '../chaos/prepare-cluster.ts';
-import { undoAll } from '../chaos/undo.ts';
+import { undoAll, type UndoStep } from '../chaos/undo.ts';
 import { makeNamespace } from '../chaos/workloads/run-workloads.ts';
-import { openCluster } from '../cluster/open-cluster.ts';
-import { inheritedEnvironment, invokedIn } from '../config.ts';
+import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts';
+import { type CommandConfig, inheritedEnvironment, invokedIn } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
-const USAGE = 'npm run chaos -- failover [--trials 30] [--minutes N] [--only TEXT] [--file FILE] [--table]';
+const USAGE =
+  'npm run chaos -- failover [--trials 30] [--minutes N] [--only TEXT] [--file FILE] [--kubernetes FOLDER] [--table]';
 const NAMESPACE = 'chaos-failover';
 const MINUTE_MS = 60_000;
 
+type Options = ReturnType<typeof readOptions>;
+
+/** One of the systems at which trials are made. */
+interface Side {
+  readonly file: string;
+  readonly cells: readonly Cell[];
+  readonly trials: Trial[];
+}
+
 await runCommand(async () => {
-  const { trials: wanted, minutes, only, file: given, table } = readOptions(process.argv.slice(2));
+  const options = readOptions(process.argv.slice(2));
   const opened = await openCluster();
-  const file =
-    given === undefined
-      ? join(chaosFolder(opened.config), 'failover.jsonl')
-      : resolve(invokedIn(inheritedEnvironment()), given);
-  const before = existsSync(file) ? parseTrials(readFileSync(file, 'utf8'), file) : [];
-  if (table) {
-    process.stdout.write(`${formatTable(before)}\n`);
-    return 0;
+  const ours = sideOf(opened.config, options, 'failover.jsonl', CELLS);
+  const kubernetes = sideOf(opened.config, options, 'failover-kubernetes.jsonl', KUBERNETES_CELLS);
+  if (!options.table) {
+    if (ours.cells.length === 0)
+      throw new CommandError(
+        `--only: no cell contains ${JSON.stringify(options.only)}`,
+        CELLS.map(({ component, fault }) => `${component}: ${fault}`).join('; '),
+      );
+    await makeAllTrials(opened, options, ours, kubernetes);
   }
-  const cells = CELLS.filter(({ component, fault }) => `${component}: ${fault}`.includes(only));
-  if (cells.length === 0)
-    throw new CommandError(
-      `--only: no cell contains ${JSON.stringify(only)}`,
-      CELLS.map(({ component, fault }) => `${component}: ${fault}`).join('; '),
-    );
+  process.stdout.write(`${formatTable(ours.trials, kubernetes.trials)}\n`);
+  return 0;
+});
+
+/** With the trials of earlier runs. The file of Kubernetes' trials stands beside that of ours. */
+function sideOf(config: CommandConfig, { file: given, only }: Options, name: string, cells: readonly Cell[]): Side {
+  const own = given === undefined ? undefined : resolve(invokedIn(inheritedEnvironment()), given);
+  const folder = own === undefined ? chaosFolder(config) : dirname(own);
+  const file = own !== undefined && cells === CELLS ? own : join(folder, name);
+  return {
+    file,
+    cells: cells.filter(({ component, fault }) => `${component}: ${fault}`.includes(only)),
+    trials: existsSync(file) ? [...parseTrials(readFileSync(file, 'utf8'), file)] : [],
+  };
+}
+
+async function makeAllTrials(opened: OpenCluster, options: Options, ours: Side, kubernetes: Side): Promise<void> {
+  const { minutes, kubernetes: programs } = options;
   const image = await runningImage(opened);
   if (image === undefined) throw new CommandError('the cluster has no containers', 'npm run up');
   using _lock = takeCampaignLock(opened.config);
-  const say = (text: string) => void process.stderr.write(`${text}\n`);
   const cluster = await prepareCluster(opened, image, NAMESPACE, say);
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort()).on('SIGTERM', () => stop.abort());
   const journal = new Journal(opened.config, process.pid);
   journal.begin(NAMESPACE);
-  mkdirSync(dirname(file), { recursive: true });
-  say(`${before.length} trials of before, ${cells.length} cells of ${wanted} trials each; recorded in ${file}`);
-  let all: readonly Trial[];
   try {
-    await makeNamespace(cluster, NAMESPACE);
+    await using peer = programs === undefined ? undefined : await startKubernetes(opened, programs);
     const untilMs = minutes === undefined ? Infinity : systemClock.monotonicMs() + minutes * MINUTE_MS;
-    const onTrial = (trial: Trial) => {
-      appendFileSync(file, `${JSON.stringify(trial)}\n`);
-      const took = trial.ms === undefined ? 'not seen' : `${trial.ms} ms`;
-      say(`${trial.at}  ${trial.component}: ${trial.fault}: ${took} (${trial.detail})`);
+    const trialsAt = async (side: Side, at: ChaosCluster, steps: TrialRun['journal']) => {
+      await makeNamespace(at, NAMESPACE);
+      return makeTrials({ ...runOf(side, options, untilMs), cluster: at, journal: steps }, side.trials, stop.signal);
     };
-    const run = {
-      cluster,
-      kinds: FAULT_KINDS,
-      journal,
-      clock: systemClock,
-      namespace: NAMESPACE,
-      cells,
-      wanted,
-      untilMs,
-      onTrial,
-      onFailure: ({ component, fault }: Cell, why: string) => say(`${component}: ${fault}: not made: ${why}`),
-    };
-    all = await runTrials(run, before, stop.signal);
+    const turns = [await trialsAt(ours, cluster, journal)];
+    if (peer !== undefined) turns.push(await trialsAt(kubernetes, peer, new Steps()));
+    await inTurns(turns);
   } finally {
     await undoAll(cluster, journal.steps);
     journal.end();
@@ -82,9 +91,57 @@ await runCommand(async () => {
       say(`${NAMESPACE} is not removed: ${errorMessage(error)}`),
     );
   }
-  process.stdout.write(`${formatTable(all)}\n`);
-  return 0;
-});
+}
+
+function runOf(side: Side, { trials: wanted }: Options, untilMs: number): Omit<TrialRun, 'cluster' | 'journal'> {
+  const { file, cells, trials } = side;
+  say(`${trials.length} trials of before, ${cells.length} cells of ${wanted} trials each; recorded in ${file}`);
+  mkdirSync(dirname(file), { recursive: true });
+  return {
+    kinds: FAULT_KINDS,
+    clock: systemClock,
+    namespace: NAMESPACE,
+    cells,
+    wanted,
+    untilMs,
+    onTrial: (trial) => {
+      trials.push(trial);
+      appendFileSync(file, `${JSON.stringify(trial)}\n`);
+      const took = trial.ms === undefined ? 'not seen' : `${trial.ms} ms`;
+      say(`${trial.at}  ${trial.component}: ${trial.fault}: ${took} (${trial.detail})`);
+    },
+    onFailure: ({ component, fault }, why) => say(`${component}: ${fault}: not made: ${why}`),
+  };
+}
+
+/** Steps of a system that is removed in the end, whatever is left of them. */
+class Steps implements Pick<Journal, 'add' | 'stepsOf' | 'drop'> {
+  readonly #steps = new Map<string, readonly UndoStep[]>();
+
+  add(fault: string, steps: readonly UndoStep[]): void {
+    this.#steps.set(fault, [...this.stepsOf(fault), ...steps]);
+  }
+
+  stepsOf(fault: string): readonly UndoStep[] {
+    return this.#steps.get(fault) ?? [];
+  }
+
+  drop(fault: string): void {
+    this.#steps.delete(fault);
+  }
+}
+
+async function inTurns(all: readonly AsyncGenerator<void>[]): Promise<void> {
+  for (let going = all; going.length > 0; ) {
+    const left: AsyncGenerator<void>[] = [];
+    for (const one of going) if ((await one.next()).done !== true) left.push(one);
+    going = left;
+  }
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
 
 function readOptions(args: readonly string[]) {
   try {
@@ -95,11 +152,14 @@ function readOptions(args: readonly string[]) {
         minutes: { type: 'string' },
         only: { type: 'string', default: '' },
         file: { type: 'string' },
+        kubernetes: { type: 'string' },
         table: { type: 'boolean', default: false },
       },
     });
     const minutes = values.minutes === undefined ? undefined : wholeNumber('--minutes', values.minutes);
-    return { ...values, trials: wholeNumber('--trials', values.trials), minutes };
+    const kubernetes =
+      values.kubernetes === undefined ? undefined : resolve(invokedIn(inheritedEnvironment()), values.kubernetes);
+    return { ...values, kubernetes, trials: wholeNumber('--trials', values.trials), minutes };
   } catch (error) {
     throw new CommandError(errorMessage(error), USAGE);
   }

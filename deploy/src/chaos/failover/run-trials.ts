@@ -35,9 +35,12 @@ const MOST_FAILURES = 10;
 /** After the cluster is healthy: standbys have opened their watches. */
 const REST_MS = 3_000;
 
-/** Makes trials, one at a time, until each cell has enough, `untilMs`, or `stop`. Throws CommandError if the cluster does not recover. */
-export async function runTrials(run: TrialRun, before: readonly Trial[], stop: AbortSignal): Promise<readonly Trial[]> {
-  const trials = [...before];
+/**
+ * Makes trials, one at a time, until each cell has enough, `untilMs`, or `stop`. Yields when the cluster is healthy after one. Throws
+ * CommandError if it does not recover.
+ */
+export async function* makeTrials(run: TrialRun, before: readonly Trial[], stop: AbortSignal): AsyncGenerator<void> {
+  let failures = 0;
   /** With those that failed, so that another cell comes next. */
   const attempts: Pick<Trial, 'component' | 'fault'>[] = [...before];
   for (let number = 0; !stop.aborted && run.clock.monotonicMs() < run.untilMs; number++) {
@@ -46,20 +49,17 @@ export async function runTrials(run: TrialRun, before: readonly Trial[], stop: A
     attempts.push(cell);
     try {
       const trial = await makeTrial(run, cell, number, stop);
-      if (trial !== undefined) {
-        trials.push(trial);
-        run.onTrial(trial);
-      }
+      if (trial !== undefined) run.onTrial(trial);
     } catch (error) {
-      if (attempts.length - trials.length > MOST_FAILURES) throw error;
+      if (++failures > MOST_FAILURES) throw error;
       run.onFailure(cell, errorMessage(error));
     }
     const wrong = await untilRight(run.clock, run.cluster.problems, { limitMs: HEALTHY_MS });
     if (wrong.length > 0)
       throw new CommandError(`not healthy after ${cell.fault} of ${cell.component}: ${wrong.join('; ')}`);
     await pause(run.clock, REST_MS, stop);
+    yield;
   }
-  return trials;
 }
 
 async function makeTrial(run: TrialRun, cell: Cell, number: number, stop: AbortSignal): Promise<Trial | undefined> {

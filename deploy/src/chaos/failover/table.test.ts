@@ -36,6 +36,14 @@ test('the table has the median, the 99th percentile and the longest, and an act 
   expect(formatTable([trialOf(first, 10), trialOf(first)])).toContain('| 2 | 0.01 s | not seen | not seen |');
 });
 
+test("Kubernetes' trials stand beside ours, and where it has none the columns are empty", () => {
+  const [, head, , row, other] =
+    /^(.*)\n(.*)\n(.*)\n(.*)$/.exec(formatTable([trialOf(first, 10), trialOf(second, 20)], [trialOf(first, 30)])) ?? [];
+  expect(head).toMatch(/\| max \| Kubernetes: trials \| .* Kubernetes: max \|$/);
+  expect(row).toMatch(/\| 1 \| 0.01 s \| 0.01 s \| 0.01 s \| 1 \| 0.03 s \| 0.03 s \| 0.03 s \|$/);
+  expect(other).toMatch(/\| 0.02 s \|  \|  \|  \|  \|$/);
+});
+
 test.each([
   ['{', 'trials.jsonl:1 is not JSON'],
   [JSON.stringify({ ...trialOf(first, 1), ms: -1 }), 'trials.jsonl:1: ms: '],

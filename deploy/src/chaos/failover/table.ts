@@ -57,21 +57,28 @@ const ACT_TEXTS: Readonly<Record<Cell['act'], string>> = {
   successor: "the successor of its node's pod is Ready",
 };
 
-/** The table in Markdown: cells that have trials, with p50, p99 and the longest in seconds, from the fault to the next useful act. */
-export function formatTable(trials: readonly Trial[]): string {
+/**
+ * The table in Markdown: cells that have trials, with p50, p99 and the longest in seconds, from the fault to the next useful act; with
+ * those of Kubernetes beside them if there are any.
+ */
+export function formatTable(trials: readonly Trial[], kubernetes: readonly Trial[] = []): string {
+  const columns = ['trials', 'p50', 'p99', 'max'];
+  const beside = kubernetes.length === 0 ? [] : columns.map((name) => `Kubernetes: ${name}`);
+  const head = ['component', 'fault', 'until', ...columns, ...beside];
   const rows = CELLS.flatMap((cell) => {
-    const own = trials.filter(isOf(cell));
-    if (own.length === 0) return [];
-    // One that was not seen is longer than all others.
-    const times = own.map(({ ms }) => ms ?? Infinity).toSorted((one, other) => one - other);
-    const columns = [quantile(times, 0.5), quantile(times, 0.99), times.at(-1) ?? Infinity].map(inSeconds);
-    return [`| ${[cell.component, cell.fault, ACT_TEXTS[cell.act], own.length, ...columns].join(' | ')} |`];
+    const [own, other] = [trials, kubernetes].map((all) => all.filter(isOf(cell)));
+    if (own === undefined || other === undefined || own.length + other.length === 0) return [];
+    const what = [cell.component, cell.fault, ACT_TEXTS[cell.act]];
+    return [[...what, ...quantiles(own), ...(beside.length === 0 ? [] : quantiles(other))]];
   });
-  return [
-    '| component | fault | until | trials | p50 | p99 | max |',
-    '| --- | --- | --- | --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n');
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+function quantiles(trials: readonly Trial[]): readonly string[] {
+  if (trials.length === 0) return ['', '', '', ''];
+  // One that was not seen is longer than all others.
+  const times = trials.map(({ ms }) => ms ?? Infinity).toSorted((one, other) => one - other);
+  return [`${times.length}`, ...[quantile(times, 0.5), quantile(times, 0.99), times.at(-1) ?? Infinity].map(inSeconds)];
 }
 
 /** The smallest value that at least such a share of the sorted values does not exceed. */
