@@ -31,11 +31,19 @@ class ByName extends BaseSequencer {
     return [...byName, ...bySize.filter((file) => !isOfAll(file))];
   }
 
-  /** Files in turns, by name. Vitest's own division by a hash left one of two halves four minutes longer. */
+  /**
+   * Files in turns, by name. Vitest's own division by a hash left one of two halves four minutes longer. The half that has the first file of
+   * those that have the cluster to themselves does not have the first one of the others: what comes first is not the shortest.
+   */
   override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { index, count } = this.ctx.config.shard ?? { index: 1, count: 1 };
     const byName = files.toSorted((one, other) => (one.moduleId < other.moduleId ? -1 : 1));
-    return await Promise.resolve(byName.filter((_, position) => position % count === index - 1));
+    const inTurns = Map.groupBy(byName, ({ project }) => project.name);
+    const own = [...inTurns].map(([name, all]) => {
+      const first = name === 'cluster' ? index % count : index - 1;
+      return all.filter((_, position) => position % count === first);
+    });
+    return await Promise.resolve(own.flat());
   }
 }
 
