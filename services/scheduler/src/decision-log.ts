@@ -1,4 +1,5 @@
 import { type Clock, formatMicroTime } from '@gantry/base';
+import { pointsOf } from './framework/plugin.ts';
 import type { Considered, Decision } from './plan.ts';
 
 /** A node that a decision considered. */
@@ -113,9 +114,10 @@ function entryOf(decision: Decision & { readonly kind: 'assign' | 'refuse' }, at
 }
 
 function nodesOf({ feasible, scores, refused }: Entry): readonly ShownNode[] {
+  const ofAll = scores.map(({ points, ...plugin }) => ({ ...plugin, points: pointsOf(points, feasible.length) }));
   const fitting = feasible.map((node, i): ShownNode => {
     if (scores.length === 0) return { node };
-    const own = scores.map(({ plugin, weight, points }) => ({ plugin, weight, points: points[i] ?? 0 }));
+    const own = ofAll.map(({ points, ...plugin }) => ({ ...plugin, points: points[i] ?? 0 }));
     return { node, score: own.reduce((sum, { weight, points }) => sum + weight * points, 0), scores: own };
   });
   const best = fitting.toSorted((one, other) => (other.score ?? 0) - (one.score ?? 0)).slice(0, FEASIBLE_SHOWN);

@@ -1,7 +1,7 @@
 import { type Random, seededRandom } from '@gantry/base';
 import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts';
 import { AffinityCounts } from './framework/affinity-counts.ts';
-import { type FilterPlugin, type Refusal, refusalOf, type ScorePlugin } from './framework/plugin.ts';
+import { type FilterPlugin, type Points, type Refusal, refusalOf, type ScorePlugin } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { type ClusterSnapshot, indexOfNode, type NodeInfo, OwnedNodes } from './framework/snapshot.ts';
 import { SpreadCounts } from './framework/spread-counts.ts';
@@ -50,7 +50,7 @@ export interface Considered {
 interface PluginScores {
   readonly plugin: string;
   readonly weight: number;
-  readonly points: readonly number[];
+  readonly points: Points;
 }
 
 /** How room is made for a refused pod. */
@@ -230,7 +230,9 @@ function choose(pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly Score
   const totals = nodes.map(() => 0);
   const ofPlugins = scores.map(({ name, weight, score }) => ({ plugin: name, weight, points: score(pod, nodes) }));
   for (const { weight, points } of ofPlugins) {
-    for (const [i, value] of points.entries()) totals[i] = (totals[i] ?? 0) + weight * value;
+    // What all nodes have distinguishes none.
+    if (typeof points === 'number') continue;
+    for (let i = 0; i < totals.length; i++) totals[i] = (totals[i] ?? 0) + weight * (points[i] ?? 0);
   }
   const best = Math.max(...totals);
   const equals = nodes.filter((_, i) => (totals[i] ?? 0) >= best - 1e-9);

@@ -73,8 +73,16 @@ export interface FilterPlugin {
 export interface ScorePlugin {
   readonly name: string;
   readonly weight: number;
-  /** Returns a score from 0 to 100 for each node, in the order of `nodes`. */
-  readonly score: (pod: PodInfo, nodes: readonly NodeInfo[]) => readonly number[];
+  /** Returns a score from 0 to 100 for each node, in the order of `nodes`, or one for all of them. */
+  readonly score: (pod: PodInfo, nodes: readonly NodeInfo[]) => Points;
+}
+
+/** Scores of nodes in their order, or one that all of them have. */
+export type Points = readonly number[] | number;
+
+/** The score of each of so many nodes. */
+export function pointsOf(points: Points, count: number): readonly number[] {
+  return typeof points === 'number' ? Array.from({ length: count }, () => points) : points;
 }
 
 /** The `helps` of a filter that looks only at the node: true when the new or changed node passes `filter`. */

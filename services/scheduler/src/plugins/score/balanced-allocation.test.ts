@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { pointsOf } from '../../framework/plugin.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
 import { balancedAllocation } from './balanced-allocation.ts';
@@ -18,5 +19,6 @@ it.each([
   ['equal shares change nothing', { cpu: '500m', memory: '1Gi' }, [75, 75, 75]],
   ['a pod without requests is not ranked', {}, [0, 0, 0]],
 ])('%s', (_, requests, expected) => {
-  expect(balancedAllocation.score(createPodInfo(examplePod('p', requests)), nodes)).toEqual(expected);
+  const points = balancedAllocation.score(createPodInfo(examplePod('p', requests)), nodes);
+  expect(pointsOf(points, nodes.length)).toEqual(expected);
 });

@@ -9,7 +9,7 @@ export const balancedAllocation: ScorePlugin = {
   name: 'NodeResourcesBalancedAllocation',
   weight: 1,
   score: ({ requests: { cpu = 0, memory = 0 } }, nodes) => {
-    if (cpu === 0 && memory === 0) return nodes.map(() => 0);
+    if (cpu === 0 && memory === 0) return 0;
     return nodes.map((node) => {
       const { cpu: cpuBefore = 0, memory: memoryBefore = 0 } = node.requested;
       const improvement =

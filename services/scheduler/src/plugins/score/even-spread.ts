@@ -17,7 +17,7 @@ export const evenSpread: ScorePlugin = {
   weight: 2,
   score: (pod, nodes) => {
     const preferred = pod.spreading?.preferred ?? [];
-    if (preferred.length === 0) return nodes.map(() => 0);
+    if (preferred.length === 0) return 0;
     const constraints = preferred.map(({ constraint }) => constraint);
     const needed = pod.spreading?.isDefault === true ? [] : constraints;
     const isIn = nodes.map((node) => isInAllDomains(needed, node));

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { pointsOf } from '../../framework/plugin.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { planAssignments } from '../../plan.ts';
 import { exampleNode, examplePod } from '../../testing/examples.ts';
@@ -35,7 +36,8 @@ it.each([
   ['nothing for other images', ['app:2'], { a: { 'app:1': 1000 }, b: {} }, [0, 0]],
 ] as const)('scores %s', (_, images, nodes, expected) => {
   const snapshot = snapshotOf(nodes);
-  expect(imageLocality.score(withImages(podOf(...images), snapshot), snapshot.nodes)).toEqual(expected);
+  const points = imageLocality.score(withImages(podOf(...images), snapshot), snapshot.nodes);
+  expect(pointsOf(points, snapshot.nodes.length)).toEqual(expected);
 });
 
 it('counts the nodes that have an image, also after they change', () => {

@@ -15,7 +15,7 @@ export const imageLocality: ScorePlugin = {
   name: 'ImageLocality',
   weight: 1,
   score: ({ images = [], pod: { spec } }, nodes) => {
-    if (images.length === 0) return nodes.map(() => 0);
+    if (images.length === 0) return 0;
     const most = MOST_BYTES_PER_CONTAINER * ((spec?.containers.length ?? 0) + (spec?.initContainers?.length ?? 0));
     return nodes.map((node) => {
       let bytes = 0;

@@ -1,6 +1,7 @@
 import type { Affinity, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { AffinityCounts } from '../../framework/affinity-counts.ts';
+import { pointsOf } from '../../framework/plugin.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { planAssignments } from '../../plan.ts';
 import { apart, exampleTerm, near, preferApart, preferNear } from '../../testing/affinity-examples.ts';
@@ -23,7 +24,7 @@ const NODES = [
 function scores(waiting: Pod, placed: readonly Pod[]): readonly number[] {
   const snapshot = exampleSnapshot(NODES, placed);
   const known = new AffinityCounts(snapshot.nodes, snapshot).withNeighbours(createPodInfo(waiting));
-  return preferNeighbours.score(known, snapshot.nodes);
+  return pointsOf(preferNeighbours.score(known, snapshot.nodes), NODES.length);
 }
 
 /** The scores of a1, a2, b1, c1 and the node without labels. */

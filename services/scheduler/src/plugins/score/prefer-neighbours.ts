@@ -9,7 +9,7 @@ export const preferNeighbours: ScorePlugin = {
   name: 'InterPodAffinity',
   weight: 2,
   score: ({ neighbours }, nodes) => {
-    if (neighbours === undefined) return nodes.map(() => 0);
+    if (neighbours === undefined) return 0;
     const weighted = [
       ...neighbours.preferred.flatMap(({ count: { terms, byTerm }, weight }) =>
         terms.map((term, i) => ({ term, byValue: byTerm[i], weight })),

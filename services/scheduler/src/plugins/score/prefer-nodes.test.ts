@@ -1,5 +1,6 @@
 import type { NodeSelectorTerm } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { pointsOf } from '../../framework/plugin.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { planAssignments } from '../../plan.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
@@ -38,7 +39,8 @@ it.each([
     [0, 0, 100],
   ],
 ] as const)('scores %s', (_, terms, expected) => {
-  expect(preferNodes.score(podWith(...terms), exampleSnapshot(NODES).nodes)).toEqual(expected);
+  const points = preferNodes.score(podWith(...terms), exampleSnapshot(NODES).nodes);
+  expect(pointsOf(points, NODES.length)).toEqual(expected);
 });
 
 it('assigns a pod to the node that it prefers, though another has more room', () => {

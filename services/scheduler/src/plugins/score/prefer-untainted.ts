@@ -6,13 +6,13 @@ export const preferUntainted: ScorePlugin = {
   name: 'TaintToleration',
   weight: 3,
   score: ({ pod }, nodes) => {
-    const counts = nodes.map(
-      ({ node }) =>
-        (node.spec?.taints ?? []).filter(
-          (taint) => taint.effect === 'PreferNoSchedule' && !isTolerated(taint, pod.spec?.tolerations),
-        ).length,
-    );
+    const counts = nodes.map(({ node: { spec } }) => {
+      let count = 0;
+      for (const taint of spec?.taints ?? [])
+        if (taint.effect === 'PreferNoSchedule' && !isTolerated(taint, pod.spec?.tolerations)) count += 1;
+      return count;
+    });
     const most = Math.max(...counts);
-    return counts.map((count) => (most === 0 ? 100 : 100 - Math.floor((100 * count) / most)));
+    return most === 0 ? 100 : counts.map((count) => 100 - Math.floor((100 * count) / most));
   },
 };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { pointsOf } from '../../framework/plugin.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { type Decision, planAssignments } from '../../plan.ts';
 import { exampleSnapshot } from '../examples.ts';
@@ -52,7 +53,10 @@ function scoresOf({ considered }: Made): Readonly<Record<string, readonly number
   const order = (considered?.feasible ?? []).map((node, at) => ({ at, index: indexOf(node) }));
   order.sort((a, b) => a.index - b.index);
   const sorted = (considered?.scores ?? []).map(
-    ({ plugin, points }) => [plugin, order.map(({ at }) => points[at] ?? Number.NaN)] as const,
+    ({ plugin, points }) => {
+      const all = pointsOf(points, order.length);
+      return [plugin, order.map(({ at }) => all[at] ?? Number.NaN)] as const;
+    },
   );
   return Object.fromEntries(sorted.filter(([, points]) => new Set(points).size > 1));
 }
