@@ -22,7 +22,8 @@ import { createPodInfo, nominatedNode, type PodInfo } from './framework/pod-info
 import type { ClusterChange } from './framework/plugin.ts';
 import { FILTERS } from './plugins/registry.ts';
 import type { SchedulingQueue } from './queue.ts';
-import { type NodeInfo, SnapshotKeeper } from './framework/snapshot.ts';
+import type { NodeInfo } from './framework/node-info.ts';
+import { SnapshotKeeper } from './framework/snapshot.ts';
 import { VolumeKeeper } from './framework/volume-keeper.ts';
 
 /** The resources that the scheduler caches. */

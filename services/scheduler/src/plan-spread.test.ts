@@ -5,6 +5,7 @@ import { createPodInfo } from './framework/pod-info.ts';
 import { planAssignments } from './plan.ts';
 import { expectAllowed, type Placed } from './testing/by-the-letter.ts';
 import { exampleNode, examplePod, exampleSnapshot } from './testing/examples.ts';
+import { spreadBy } from './testing/spread-examples.ts';
 
 const LABELS: Readonly<Record<string, Record<string, string>>> = {
   a1: { host: 'a1', zone: 'a' },
@@ -117,4 +118,14 @@ it('postpones the rest of a cycle that has compared very many pods with constrai
   const elsewhere = (maxSkew: number) =>
     constraints(maxSkew).map((one) => ({ ...one, topologyKey: `other-${one.topologyKey}` }));
   expect(kinds(pods(elsewhere))).toEqual(Array<string>(12).fill('refuse'));
+});
+
+it('spreads equal pods of one cycle by constraints that exclude no nodes', () => {
+  // By their free share of cpu alone, all pods would go to the large node.
+  const nodes = ['1', '64'].map((cpu) => exampleNode(`cpu${cpu}`, { cpu, labels: { zone: cpu } }));
+  const constraint = spreadBy('zone', { whenUnsatisfiable: 'ScheduleAnyway' });
+  const spec = { topologySpreadConstraints: [constraint] };
+  const pods = ['p', 'q'].map((name) => examplePod(name, { cpu: '100m', labels: { app: 'web' }, spec }));
+  const decisions = planAssignments(exampleSnapshot(nodes), pods.map(createPodInfo), 1);
+  expect(decisions.map((one) => (one.kind === 'assign' ? one.nodeName : one.kind))).toEqual(['cpu64', 'cpu1']);
 });

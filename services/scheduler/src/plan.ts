@@ -1,10 +1,9 @@
 import { type Random, seededRandom } from '@gantry/base';
 import { type Exclusion, explainPreemption, explainRefusals } from './explain.ts';
-import { AffinityCounts } from './framework/affinity-counts.ts';
 import { type FilterPlugin, type Points, type Refusal, refusalOf, type ScorePlugin } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
-import { type ClusterSnapshot, indexOfNode, type NodeInfo, OwnedNodes } from './framework/snapshot.ts';
-import { SpreadCounts } from './framework/spread-counts.ts';
+import { indexOfNode, type NodeInfo, OwnedNodes } from './framework/node-info.ts';
+import type { ClusterSnapshot } from './framework/snapshot.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
 import { withImages } from './plugins/score/image-locality.ts';
 import { BudgetLedger } from './preemption/budget-ledger.ts';
@@ -93,7 +92,11 @@ export function planAssignments(
   plugins: Plugins = { filters: FILTERS, scores: SCORES },
 ): readonly Decision[] {
   const planner = new Planner(snapshot, pods, seededRandom(seed), plugins);
-  return pods.map((pod) => planner.decide(pod));
+  try {
+    return pods.map((pod) => planner.decide(pod));
+  } finally {
+    planner.takeBack();
+  }
 }
 
 /** The state of the cluster during a cycle, which its decisions change. */
@@ -105,8 +108,11 @@ class Planner {
   readonly #nominations: Nominations;
   readonly #snapshot: ClusterSnapshot;
   readonly #search: NodeSearch;
-  readonly #affinity: AffinityCounts;
-  readonly #spread: SpreadCounts;
+  /** The pods that the cycle has assigned. They count until its end. */
+  readonly #assigned: { readonly pod: PodInfo; readonly node: NodeInfo }[] = [];
+  /** Whether any pod that is nominated to a node has terms. */
+  #nominatedTerms: boolean;
+  readonly #comparedBefore: number;
   readonly #decided: ReadonlySet<string>;
   /** The uids of the pods that this cycle evicts. */
   readonly #victims = new Set<string>();
@@ -121,16 +127,16 @@ class Planner {
     this.#nominations = new Nominations(snapshot.nominated);
     this.#snapshot = snapshot;
     this.#search = new NodeSearch(this.#nodes, plugins.filters);
-    this.#affinity = new AffinityCounts(this.#nodes, snapshot);
-    this.#spread = new SpreadCounts(this.#nodes, snapshot.services);
+    this.#nominatedTerms = [...snapshot.nominated.values()].some((nominated) => nominated.some(hasTerms));
+    this.#comparedBefore = comparedBy(snapshot);
     this.#decided = new Set(pods.map(({ key }) => key));
   }
 
   decide(pod: PodInfo): Decision {
-    const compared = this.#affinity.compared + this.#spread.compared;
+    const compared = comparedBy(this.#snapshot) - this.#comparedBefore;
     if (this.#tried >= MAX_TRIED_VICTIMS || compared >= MAX_COMPARED) return { kind: 'postpone', pod };
     const { scores } = this.#plugins;
-    const known = withImages(this.#spread.withSpreading(this.#affinity.withNeighbours(pod)), this.#snapshot);
+    const known = this.#withSurroundings(pod);
     const start = Math.floor(this.#random() * this.#nodes.length);
     const nominated = (nodeName: string) => this.#nominations.before(pod, nodeName);
     const search = this.#searchNominated(known) ?? this.#search.find(known, nominated, start);
@@ -145,10 +151,26 @@ class Planner {
     if (chosen === undefined) return this.#refuse(pod, known, search, considered);
     const node = this.#owned.add(chosen, pod);
     this.#nodes[indexOfNode(this.#nodes, node.name)] = node;
-    this.#affinity.assign(pod, node);
-    this.#spread.assign(pod, node);
+    this.#assigned.push({ pod, node });
+    this.#count(pod, node, 1);
     this.#nominations.withdraw(pod);
     return { kind: 'assign', pod, nodeName: node.name, considered };
+  }
+
+  /** The counts are again those of the snapshot. */
+  takeBack(): void {
+    for (const { pod, node } of this.#assigned) this.#count(pod, node, -1);
+  }
+
+  #count(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
+    this.#snapshot.affinity.countPod(pod, node, by);
+    this.#snapshot.spread.countPod(pod, node, by);
+  }
+
+  #withSurroundings(pod: PodInfo): PodInfo {
+    const { affinity, spread, services } = this.#snapshot;
+    const near = affinity.withNeighbours(pod, this.#nodes, this.#nominatedTerms);
+    return withImages(spread.withSpreading(near, this.#nodes, services), this.#snapshot);
   }
 
   /**
@@ -203,7 +225,7 @@ class Planner {
     const { nodeName, victims } = candidate;
     for (const { uid } of victims) this.#victims.add(uid);
     this.#budgets?.spend(victims);
-    this.#affinity.nominate(pod);
+    this.#nominatedTerms ||= hasTerms(pod);
     const displaced = this.#nominations.nominate(pod, nodeName).filter(({ key }) => !this.#decided.has(key));
     return { nominatedTo: nodeName, preemption: { kind: 'possible', nodeName, victims, displaced } };
   }
@@ -217,6 +239,15 @@ function lowestPriorityOn(nodes: readonly NodeInfo[]): number {
   let lowest = Number.POSITIVE_INFINITY;
   for (const { pods } of nodes) for (const { priority } of pods.values()) lowest = Math.min(lowest, priority);
   return lowest;
+}
+
+function hasTerms({ affinity }: PodInfo): boolean {
+  return affinity !== undefined;
+}
+
+/** The comparisons so far between pods and the terms and constraints of waiting pods. */
+function comparedBy({ affinity, spread }: ClusterSnapshot): number {
+  return affinity.compared + spread.compared;
 }
 
 interface Choice {

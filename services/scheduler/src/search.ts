@@ -1,7 +1,7 @@
 import type { Exclusion } from './explain.ts';
 import { type FilterPlugin, type Refusal, refusalAsIs, refusalOf } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
-import { indexOfNode, type NodeInfo } from './framework/snapshot.ts';
+import { indexOfNode, type NodeInfo } from './framework/node-info.ts';
 
 /** The search for nodes ends once it has found this many that fit, or this share of all nodes if that is more. */
 const ENOUGH_NODES = 100;

@@ -1,6 +1,6 @@
-import { type AffinityTerm, allSelect, type NamespaceLabels, type PreferredTerm, selects } from './pod-affinity.ts';
+import { type AffinityTerm, allSelect, type NamespaceLabels, type PodAffinity, selects } from './pod-affinity.ts';
 import type { ByValue, MatchCount, Neighbours, PodInfo, TermCount } from './pod-info.ts';
-import type { ClusterSnapshot, NodeInfo } from './snapshot.ts';
+import type { NodeInfo } from './node-info.ts';
 
 /**
  * How much the required affinity of pods on nodes weighs when nodes are ranked. This is the default of `hardPodAffinityWeight` in
@@ -17,10 +17,13 @@ export function domainOf(
   return Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
 }
 
-/** A sum for each domain of a term, which grows as pods are added. */
+/** A sum for each domain of a term. */
 class TermSum implements TermCount {
   readonly term: AffinityTerm;
+  /** Without sums of zero. */
   readonly byValue = new Map<string, number>();
+  /** The number of pods that have the term. */
+  holders = 0;
 
   constructor(term: AffinityTerm) {
     this.term = term;
@@ -28,7 +31,10 @@ class TermSum implements TermCount {
 
   add(node: NodeInfo, amount: number): void {
     const value = domainOf(this.term, node);
-    if (value !== undefined) this.byValue.set(value, (this.byValue.get(value) ?? 0) + amount);
+    if (value === undefined) return;
+    const sum = (this.byValue.get(value) ?? 0) + amount;
+    if (sum === 0) this.byValue.delete(value);
+    else this.byValue.set(value, sum);
   }
 }
 
@@ -43,34 +49,29 @@ class MatchSum implements MatchCount {
     this.byTerm = this.#sums.map(({ byValue }) => byValue);
   }
 
-  add({ pod }: PodInfo, node: NodeInfo, namespaces: NamespaceLabels): void {
-    if (allSelect(this.terms, pod, namespaces)) for (const sum of this.#sums) sum.add(node, 1);
+  countPod({ pod }: PodInfo, node: NodeInfo, by: 1 | -1, namespaces: NamespaceLabels): void {
+    if (allSelect(this.terms, pod, namespaces)) for (const sum of this.#sums) sum.add(node, by);
   }
 }
 
+/** How many counts outlive a cycle, at least as many as a cycle has pods. Those that were asked for last are kept. */
+export const KEPT_COUNTS = 128;
+
 /**
- * Counts pods by domains during one cycle. The terms of pods on nodes are counted at the start, and equal terms are counted together. Pods
- * that match the terms of a waiting pod are counted when that pod is decided on, once for all pods with the same terms. A pod without terms
- * causes no comparison.
+ * Counts pods by domains, and follows each pod that comes to a node or leaves it. The terms of pods on nodes are always counted, and equal
+ * terms are counted together. Pods that match the terms of a waiting pod are counted when such a pod is decided on first.
  */
 export class AffinityCounts {
   readonly #namespaces: NamespaceLabels;
-  readonly #nodes: readonly NodeInfo[];
   readonly #forbidding = new Map<string, TermSum>();
   readonly #preferring = new Map<string, TermSum>();
-  /** The keys are the ids of the terms. */
+  /** By the ids of the terms. The one that was asked for longest ago is the first. */
   readonly #matching = new Map<string, MatchSum>();
-  /** Whether any pod that is nominated to a node has terms. Such a pod is on no node yet, so its terms are not counted. */
-  #nominatedTerms: boolean;
   #compared = 0;
 
-  /** The caller replaces nodes that get pods, and reports this with `assign`. */
-  constructor(nodes: readonly NodeInfo[], { namespaces, nominated }: ClusterSnapshot) {
-    this.#nodes = nodes;
+  /** The labels of the namespaces may change. The caller reports this with `forgetNamespaces`. */
+  constructor(namespaces: NamespaceLabels) {
     this.#namespaces = namespaces;
-    this.#nominatedTerms = [...nominated.values()].some((pods) => pods.some(({ affinity }) => affinity !== undefined));
-    for (const node of nodes)
-      if (node.withTerms.size > 0) for (const pod of node.withTerms.values()) this.#addTerms(pod, node);
   }
 
   /** The number of comparisons so far between a pod and the terms of a waiting pod. */
@@ -78,42 +79,41 @@ export class AffinityCounts {
     return this.#compared;
   }
 
-  /** Counts a pod on a node from now on. `node` contains the pod already. */
-  assign(pod: PodInfo, node: NodeInfo): void {
-    this.#addTerms(pod, node);
-    for (const count of this.#matching.values()) count.add(pod, node, this.#namespaces);
+  /** Counts a pod on a node from now on, or no longer. */
+  countPod(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
+    const { required, forbidden, preferred } = pod.affinity ?? NO_TERMS;
+    for (const term of forbidden) countTerm(this.#forbidding, term, node, { by, weight: 1 });
+    for (const { term, weight } of preferred) countTerm(this.#preferring, term, node, { by, weight });
+    for (const term of required) countTerm(this.#preferring, term, node, { by, weight: REQUIRED_WEIGHT });
+    for (const count of this.#matching.values()) count.countPod(pod, node, by, this.#namespaces);
   }
 
-  /** Notes that a pod is nominated to a node from now on. */
-  nominate({ affinity }: PodInfo): void {
-    this.#nominatedTerms ||= affinity !== undefined;
+  /** Forgets the counts that depend on the labels of namespaces. */
+  forgetNamespaces(): void {
+    for (const [id, { terms }] of this.#matching)
+      if (terms.some(({ namespaceSelector }) => !namespaceSelector.nothing)) this.#matching.delete(id);
   }
 
-  /** Returns the pod with its neighbours, or unchanged when no term concerns it. */
-  withNeighbours(info: PodInfo): PodInfo {
+  /**
+   * Returns the pod with its neighbours on the nodes, or unchanged when no term concerns it. `nominatedTerms` says whether any pod that is
+   * nominated to a node has terms: such a pod is on no node yet, so its terms are not counted.
+   */
+  withNeighbours(info: PodInfo, nodes: readonly NodeInfo[], nominatedTerms = false): PodInfo {
     const { affinity } = info;
     const forbiddenByOthers = this.#selecting(this.#forbidding, info);
     const preferredByOthers = this.#selecting(this.#preferring, info);
-    const isConcerned = affinity !== undefined || this.#nominatedTerms;
+    const isConcerned = affinity !== undefined || nominatedTerms;
     if (!isConcerned && forbiddenByOthers.length === 0 && preferredByOthers.length === 0) return info;
-    const { required = [], forbidden = [], preferred = [] } = affinity ?? {};
+    const { required, forbidden, preferred } = affinity ?? NO_TERMS;
     const neighbours: Neighbours = {
       namespaces: this.#namespaces,
-      required: required.length === 0 ? undefined : this.#matchesOf(required),
-      forbidden: forbidden.map((term) => this.#matchesOf([term])),
+      required: required.length === 0 ? undefined : this.#matchesOf(required, nodes),
+      forbidden: forbidden.map((term) => this.#matchesOf([term], nodes)),
       forbiddenByOthers,
-      preferred: preferred.map(({ term, weight }) => ({ count: this.#matchesOf([term]), weight })),
+      preferred: preferred.map(({ term, weight }) => ({ count: this.#matchesOf([term], nodes), weight })),
       preferredByOthers,
     };
     return { ...info, neighbours };
-  }
-
-  #addTerms({ affinity }: PodInfo, node: NodeInfo): void {
-    if (affinity === undefined) return;
-    const { required, forbidden, preferred } = affinity;
-    for (const term of forbidden) sumOf(this.#forbidding, term).add(node, 1);
-    for (const { term, weight } of [...preferred, ...required.map(asPreferred)])
-      sumOf(this.#preferring, term).add(node, weight);
   }
 
   #selecting(sums: ReadonlyMap<string, TermSum>, { pod }: PodInfo): readonly TermSum[] {
@@ -121,28 +121,40 @@ export class AffinityCounts {
     return [...sums.values()].filter(({ term }) => selects(term, pod, this.#namespaces));
   }
 
-  #matchesOf(terms: readonly AffinityTerm[]): MatchSum {
-    const id = terms.map((term) => term.id).join();
-    const known = this.#matching.get(id);
-    if (known !== undefined) return known;
-    const count = new MatchSum(terms);
-    for (const node of this.#nodes) {
-      for (const pod of node.pods.values()) count.add(pod, node, this.#namespaces);
-      this.#compared += node.pods.size * terms.length;
-    }
-    this.#matching.set(id, count);
-    return count;
+  #matchesOf(terms: readonly AffinityTerm[], nodes: readonly NodeInfo[]): MatchSum {
+    return kept(this.#matching, terms.map((term) => term.id).join(), () => {
+      const count = new MatchSum(terms);
+      for (const node of nodes) {
+        for (const pod of node.pods.values()) count.countPod(pod, node, 1, this.#namespaces);
+        this.#compared += node.pods.size * terms.length;
+      }
+      return count;
+    });
   }
 }
 
-function sumOf(sums: Map<string, TermSum>, term: AffinityTerm): TermSum {
-  const known = sums.get(term.id);
-  if (known !== undefined) return known;
-  const sum = new TermSum(term);
-  sums.set(term.id, sum);
-  return sum;
+/** Returns the count with this id, which is made if it is not known. The count that was asked for longest ago may be forgotten. */
+export function kept<T>(counts: Map<string, T>, id: string, make: () => T): T {
+  const count = counts.get(id) ?? make();
+  counts.delete(id);
+  counts.set(id, count);
+  const [oldest = id] = counts.size > KEPT_COUNTS ? counts.keys() : [];
+  if (oldest !== id) counts.delete(oldest);
+  return count;
 }
 
-function asPreferred(term: AffinityTerm): PreferredTerm {
-  return { term, weight: REQUIRED_WEIGHT };
+const NO_TERMS: PodAffinity = { required: [], forbidden: [], preferred: [] };
+
+/** Counts a term of a pod on a node, or no longer. A term that no pod has any more is forgotten. */
+function countTerm(
+  sums: Map<string, TermSum>,
+  term: AffinityTerm,
+  node: NodeInfo,
+  { by, weight }: { readonly by: 1 | -1; readonly weight: number },
+): void {
+  const sum = sums.get(term.id) ?? new TermSum(term);
+  sum.holders += by;
+  sum.add(node, by * weight);
+  if (sum.holders === 0) sums.delete(term.id);
+  else sums.set(term.id, sum);
 }

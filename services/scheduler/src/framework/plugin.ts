@@ -1,7 +1,7 @@
 import type { PersistentVolumeClaim } from '@gantry/objects';
 import type { Labels, NamespaceLabels } from './pod-affinity.ts';
 import type { PodInfo } from './pod-info.ts';
-import { type NodeInfo, withPod } from './snapshot.ts';
+import { type NodeInfo, withPod } from './node-info.ts';
 
 /** A change of the cluster that may make it possible to schedule a pod that was refused. */
 export type ClusterChange =

@@ -1,4 +1,12 @@
-import { type Amounts, type HostPort, hostPortsOf, type Pod, podRequests, withHeldResources } from '@gantry/objects';
+import {
+  type Amounts,
+  type HostPort,
+  hostPortsOf,
+  type Node,
+  type Pod,
+  podRequests,
+  withHeldResources,
+} from '@gantry/objects';
 import { type AffinityTerm, type NamespaceLabels, type PodAffinity, podAffinityOf } from './pod-affinity.ts';
 import type { ClaimedVolumes } from './claimed-volumes.ts';
 import { type PodSpread, podSpreadOf, type SpreadConstraint } from './topology-spread.ts';
@@ -121,7 +129,7 @@ export interface Spreading {
   /** Whether the pod has no constraints of its own. */
   readonly isDefault: boolean;
   /** How many more pods count on a hypothetical node than were counted there, for each required constraint that spreads over the node. */
-  readonly moreOn: (node: NodePods) => ReadonlyMap<DomainCount, number>;
+  readonly moreOn: (node: NodePods & { readonly node: Node }) => ReadonlyMap<DomainCount, number>;
 }
 
 export function createPodInfo(pod: Pod): PodInfo {

@@ -1,6 +1,4 @@
 import {
-  addAmounts,
-  type Amounts,
   equalJson,
   hasEnded,
   NO_AMOUNTS,
@@ -9,26 +7,20 @@ import {
   type Pod,
   type PodDisruptionBudget,
   type Service,
-  subtractAmounts,
 } from '@gantry/objects';
+import { AffinityCounts } from './affinity-counts.ts';
+import { indexOfNode, type NodeInfo, OwnedNodes } from './node-info.ts';
 import type { Labels, NamespaceLabels } from './pod-affinity.ts';
-import { createPodInfo, type NodePods, nominatedNode, type PodInfo, type RankedAmounts } from './pod-info.ts';
+import { createPodInfo, nominatedNode, type PodInfo } from './pod-info.ts';
+import { SpreadCounts } from './spread-counts.ts';
 import { selectorsOfServices, type ServiceSelectors } from './topology-spread.ts';
-
-/** A node with its pods. Immutable, but see `OwnedNodes`. */
-export interface NodeInfo extends NodePods {
-  readonly node: Node;
-  readonly allocatable: Amounts;
-  readonly requested: Amounts;
-  /** The sum of the pods' `ranked`. */
-  readonly ranked: RankedAmounts;
-  /** The sizes in bytes of the images that the node reports, by name. */
-  readonly images: ReadonlyMap<string, number>;
-}
 
 const NO_PODS: ReadonlyMap<string, PodInfo> = new Map();
 
-/** The cluster at one moment, with its nodes sorted by name. Immutable. Snapshots share the parts that did not change between them. */
+/**
+ * The cluster at one moment, with its nodes sorted by name. Immutable, except that the counts follow the cluster. Snapshots share the parts
+ * that did not change between them.
+ */
 export interface ClusterSnapshot {
   readonly nodes: readonly NodeInfo[];
   /** The pods that have no node yet but are nominated to one, by that node's name. Room is reserved for them there. */
@@ -38,79 +30,9 @@ export interface ClusterSnapshot {
   readonly services: ServiceSelectors;
   /** How many nodes have an image, by its name. */
   readonly imageHolders: ReadonlyMap<string, number>;
-}
-
-/** Returns `node` with one more pod, which is not counted. */
-export function withPod(node: NodeInfo, pod: PodInfo): NodeInfo {
-  const { counted = node } = node;
-  const pods = new Map(node.pods).set(pod.key, pod);
-  const withTerms = pod.affinity === undefined ? node.withTerms : new Map(node.withTerms).set(pod.key, pod);
-  return { ...node, counted, pods, withTerms, ...sumsWith(node, pod) };
-}
-
-function sumsWith({ requested, ranked }: NodeInfo, pod: PodInfo): Pick<NodeInfo, 'requested' | 'ranked'> {
-  return {
-    requested: addAmounts(requested, pod.requests),
-    ranked: { cpu: ranked.cpu + pod.ranked.cpu, memory: ranked.memory + pod.ranked.memory },
-  };
-}
-
-function sumsWithout({ requested, ranked }: NodeInfo, pod: PodInfo): Pick<NodeInfo, 'requested' | 'ranked'> {
-  return {
-    requested: subtractAmounts(requested, pod.requests),
-    ranked: { cpu: ranked.cpu - pod.ranked.cpu, memory: ranked.memory - pod.ranked.memory },
-  };
-}
-
-/**
- * Nodes whose maps of pods this owner has copied, so that it may change them in place. Without it, each pod on a node with many pods would
- * cost a copy of all of them. Who gets the nodes from here sees the maps change until `release`.
- */
-export class OwnedNodes {
-  readonly #maps = new Map<string, { readonly pods: Map<string, PodInfo>; readonly withTerms: Map<string, PodInfo> }>();
-
-  add(node: NodeInfo, pod: PodInfo): NodeInfo {
-    const { pods, withTerms } = this.#own(node);
-    pods.set(pod.key, pod);
-    if (pod.affinity !== undefined) withTerms.set(pod.key, pod);
-    return { ...node, pods, withTerms, ...sumsWith(node, pod) };
-  }
-
-  remove(node: NodeInfo, key: string): NodeInfo {
-    const gone = node.pods.get(key);
-    if (gone === undefined) return node;
-    const { pods, withTerms } = this.#own(node);
-    pods.delete(key);
-    withTerms.delete(key);
-    return { ...node, pods, withTerms, ...sumsWithout(node, gone) };
-  }
-
-  /** From now on the nodes do not change. */
-  release(): void {
-    this.#maps.clear();
-  }
-
-  #own({ name, pods, withTerms }: NodeInfo) {
-    const known = this.#maps.get(name);
-    if (known?.pods === pods) return known;
-    const own = { pods: new Map(pods), withTerms: new Map(withTerms) };
-    this.#maps.set(name, own);
-    return own;
-  }
-}
-
-/** The index of a node in `nodes`, which have to be sorted by name. Returns -1 when there is none of this name. */
-export function indexOfNode(nodes: readonly NodeInfo[], name: string): number {
-  let low = 0;
-  let high = nodes.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    const found = nodes[middle]?.name ?? '';
-    if (found === name) return middle;
-    if (found < name) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
+  /** Pods by domains, as long as this is the newest snapshot. A cycle counts what it decides, and takes that back in the end. */
+  readonly affinity: AffinityCounts;
+  readonly spread: SpreadCounts;
 }
 
 /** A pod that was assigned to a node, while the cache does not show that yet. */
@@ -143,6 +65,8 @@ export class SnapshotKeeper {
   #sorted: NodeInfo[] | undefined;
   /** The nodes that have changed since the last snapshot. */
   readonly #owned = new OwnedNodes();
+  readonly #affinity = new AffinityCounts(this.#namespaces);
+  readonly #spread = new SpreadCounts();
 
   /** Returns the current snapshot. This is cheap when nothing has changed. */
   snapshot(): ClusterSnapshot {
@@ -155,6 +79,8 @@ export class SnapshotKeeper {
       namespaces: (this.#sharedNamespaces ??= new Map(this.#namespaces)),
       services: (this.#sharedServices ??= selectorsOfServices(this.#services.values())),
       imageHolders: (this.#sharedHolders ??= new Map(this.#imageHolders)),
+      affinity: this.#affinity,
+      spread: this.#spread,
     };
     return this.#snapshot;
   }
@@ -170,7 +96,13 @@ export class SnapshotKeeper {
     const allocatable = parseAmounts(node.status?.allocatable);
     const images = this.#replaceImages(known, node);
     if (known !== undefined) {
-      this.#put({ ...known, node, allocatable, images });
+      const changed = { ...known, node, allocatable, images };
+      const isSame =
+        equalJson(known.node.metadata.labels ?? {}, node.metadata.labels ?? {}) &&
+        equalJson(known.node.spec?.taints ?? [], node.spec?.taints ?? []);
+      if (!isSame) this.#countNode(known, -1);
+      this.#put(changed);
+      if (!isSame) this.#countNode(changed, 1);
       return;
     }
     const empty = { requested: NO_AMOUNTS, ranked: { cpu: 0, memory: 0 }, pods: NO_PODS, withTerms: NO_PODS };
@@ -178,12 +110,14 @@ export class SnapshotKeeper {
     for (const placed of this.#placed.values()) if (placed.nodeName === name) info = this.#owned.add(info, placed.info);
     this.#sorted = undefined;
     this.#put(info);
+    this.#countNode(info, 1);
   }
 
   removeNode(name: string): void {
     const gone = this.#nodes.get(name);
     if (gone === undefined) return;
     this.#countImages(gone.images, -1);
+    this.#countNode(gone, -1);
     this.#nodes.delete(name);
     this.#sorted = undefined;
     this.#snapshot = undefined;
@@ -220,6 +154,7 @@ export class SnapshotKeeper {
   setNamespace(name: string, labels: Labels | undefined): void {
     if (labels === undefined) this.#namespaces.delete(name);
     else this.#namespaces.set(name, labels);
+    this.#affinity.forgetNamespaces();
     this.#sharedNamespaces = undefined;
     this.#snapshot = undefined;
   }
@@ -324,7 +259,9 @@ export class SnapshotKeeper {
   #place(nodeName: string, info: PodInfo): void {
     this.#placed.set(info.key, { nodeName, info });
     const node = this.#nodes.get(nodeName);
-    if (node !== undefined) this.#put(this.#owned.add(node, info));
+    if (node === undefined) return;
+    this.#put(this.#owned.add(node, info));
+    this.#countPod(info, node, 1);
   }
 
   #unplace(key: string): void {
@@ -332,7 +269,20 @@ export class SnapshotKeeper {
     if (placed === undefined) return;
     this.#placed.delete(key);
     const node = this.#nodes.get(placed.nodeName);
-    if (node !== undefined) this.#put(this.#owned.remove(node, key));
+    if (node === undefined) return;
+    this.#put(this.#owned.remove(node, key));
+    this.#countPod(placed.info, node, -1);
+  }
+
+  #countPod(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
+    this.#affinity.countPod(pod, node, by);
+    this.#spread.countPod(pod, node, by);
+  }
+
+  /** Counts a node with its pods, or no longer. */
+  #countNode(node: NodeInfo, by: 1 | -1): void {
+    for (const pod of node.pods.values()) this.#affinity.countPod(pod, node, by);
+    this.#spread.countNode(node, by);
   }
 
   #put(node: NodeInfo): void {

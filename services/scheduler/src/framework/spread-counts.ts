@@ -1,5 +1,5 @@
 import { HOSTNAME_LABEL, type Pod } from '@gantry/objects';
-import { domainOf } from './affinity-counts.ts';
+import { domainOf, kept } from './affinity-counts.ts';
 import {
   type ByValue,
   differenceOn,
@@ -8,7 +8,7 @@ import {
   type PodInfo,
   type Spreading,
 } from './pod-info.ts';
-import type { NodeInfo } from './snapshot.ts';
+import type { NodeInfo } from './node-info.ts';
 import {
   countsFor,
   defaultSpreadOf,
@@ -25,10 +25,12 @@ interface Least {
   readonly beside: number;
 }
 
-/** The number of pods in each domain of a constraint, which grows as pods are added. */
+/** The number of pods in each domain of a constraint. */
 class DomainSum implements DomainCount {
   readonly constraint: SpreadConstraint;
   readonly #byValue = new Map<string, number>();
+  /** The number of nodes in each domain. Without nodes, there is no domain. */
+  readonly #nodes = new Map<string, number>();
   /** Undefined after a change, until it is computed again. It is cached because each pod that is decided on needs it for each node. */
   #least: Least | undefined;
 
@@ -40,10 +42,22 @@ class DomainSum implements DomainCount {
     return this.#byValue;
   }
 
-  add(value: string, amount: number): void {
-    const known = this.#byValue.get(value);
-    if (known !== undefined && amount === 0) return;
-    this.#byValue.set(value, (known ?? 0) + amount);
+  countNode(value: string, by: 1 | -1): void {
+    const nodes = (this.#nodes.get(value) ?? 0) + by;
+    this.#least = undefined;
+    if (nodes === 0) {
+      this.#nodes.delete(value);
+      this.#byValue.delete(value);
+    } else {
+      this.#nodes.set(value, nodes);
+      if (nodes === 1 && by === 1) this.#byValue.set(value, 0);
+    }
+  }
+
+  /** The domain has to have nodes. */
+  countPods(value: string, amount: number): void {
+    if (amount === 0) return;
+    this.#byValue.set(value, (this.#byValue.get(value) ?? 0) + amount);
     this.#least = undefined;
   }
 
@@ -63,16 +77,11 @@ function leastOf(byValue: ByValue): Least {
   return { value, count, beside };
 }
 
-/** The sums that a node's pods count for, each with the node's domain. */
-type SumsOfNode = readonly { readonly sum: DomainSum; readonly value: string }[];
-
 /** The counts for the required or for the preferred constraints that a pod and others like it have. */
 class ConstraintCounts {
   readonly sums: readonly DomainSum[];
   readonly #needed: readonly SpreadConstraint[];
   readonly #pod: Pod;
-  /** The keys are the names of the nodes. */
-  readonly #sumsOf = new Map<string, SumsOfNode>();
 
   /** Nodes have to have the labels of all `needed` constraints. */
   constructor(constraints: readonly SpreadConstraint[], pod: Pod, needed: readonly SpreadConstraint[] = constraints) {
@@ -82,35 +91,41 @@ class ConstraintCounts {
   }
 
   /**
-   * Counts the pods of a node. From then on its domains are known, even when none of its pods counts. Returns how many comparisons were
-   * made.
+   * Counts a node with its pods from now on, or no longer. Its domains are known as long as it counts, even when none of its pods does.
+   * Returns how many comparisons were made.
    */
-  addNode(node: NodeInfo): number {
-    if (this.sums.length === 0 || !isInAllDomains(this.#needed, node)) return 1;
-    const isEligible = eligibility(this.#pod, node.node);
-    const sums = this.sums.flatMap((sum) => {
-      const value = domainOf(sum.constraint, node);
-      return value === undefined || !isEligible(sum.constraint) ? [] : [{ sum, value }];
-    });
-    if (sums.length > 0) this.#sumsOf.set(node.name, sums);
+  countNode(node: NodeInfo, by: 1 | -1): number {
+    const sums = this.#sumsOn(node);
     for (const { sum, value } of sums) {
+      if (by === 1) sum.countNode(value, 1);
       let amount = 0;
       for (const other of node.pods.values()) amount += this.#amountOf(sum, other);
-      sum.add(value, amount);
+      sum.countPods(value, by * amount);
+      if (by === -1) sum.countNode(value, -1);
     }
-    return this.sums.length + node.pods.size * sums.length;
+    return sums.length === 0 ? 1 : this.sums.length + node.pods.size * sums.length;
   }
 
-  /** A pod counts on a node from now on. */
-  assign(pod: PodInfo, node: NodeInfo): void {
-    for (const { sum, value } of this.#sumsOf.get(node.name) ?? []) sum.add(value, this.#amountOf(sum, pod));
+  countPod(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
+    if (this.sums.every((sum) => this.#amountOf(sum, pod) === 0)) return;
+    for (const { sum, value } of this.#sumsOn(node)) sum.countPods(value, by * this.#amountOf(sum, pod));
   }
 
   /** For each constraint on a node, how many more of the added pods count than of the removed ones. */
-  moreOn(node: string, { added, removed }: PodDifference): ReadonlyMap<DomainCount, number> {
+  moreOn(node: Pick<NodeInfo, 'node'>, { added, removed }: PodDifference): ReadonlyMap<DomainCount, number> {
     const total = (sum: DomainSum, pods: readonly PodInfo[]) =>
       pods.reduce((amount, pod) => amount + this.#amountOf(sum, pod), 0);
-    return new Map((this.#sumsOf.get(node) ?? []).map(({ sum }) => [sum, total(sum, added) - total(sum, removed)]));
+    return new Map(this.#sumsOn(node).map(({ sum }) => [sum, total(sum, added) - total(sum, removed)]));
+  }
+
+  /** The sums that a node's pods count for, each with the node's domain. */
+  #sumsOn(node: Pick<NodeInfo, 'node'>): readonly { readonly sum: DomainSum; readonly value: string }[] {
+    if (this.sums.length === 0 || !isInAllDomains(this.#needed, node)) return [];
+    const isEligible = eligibility(this.#pod, node.node);
+    return this.sums.flatMap((sum) => {
+      const value = domainOf(sum.constraint, node);
+      return value === undefined || !isEligible(sum.constraint) ? [] : [{ sum, value }];
+    });
   }
 
   #amountOf({ constraint }: DomainSum, pod: PodInfo): number {
@@ -124,69 +139,70 @@ export function isInAllDomains(constraints: readonly SpreadConstraint[], node: P
 }
 
 /**
- * Counts pods by domains for waiting pods with spread constraints. The count is made when such a pod is decided on, once for all pods with
- * the same constraints. A pod without constraints causes no comparison.
+ * Counts pods by domains for waiting pods with spread constraints, and follows each pod that comes to a node or leaves it. The count begins
+ * when such a pod is decided on first, once for all pods with the same constraints.
  */
 export class SpreadCounts {
-  readonly #nodes: readonly NodeInfo[];
-  readonly #services: ServiceSelectors;
+  /** By the ids of the constraints. The one that was asked for longest ago is the first. */
   readonly #known = new Map<string, { readonly required: ConstraintCounts; readonly preferred: ConstraintCounts }>();
   #compared = 0;
-
-  /** The caller replaces nodes that get pods, and reports this with `assign`. */
-  constructor(nodes: readonly NodeInfo[], services: ServiceSelectors = new Map()) {
-    this.#nodes = nodes;
-    this.#services = services;
-  }
 
   /** The number of comparisons so far between a pod and the constraints of a waiting pod. */
   get compared(): number {
     return this.#compared;
   }
 
-  /** A pod counts on a node from now on. */
-  assign(pod: PodInfo, node: NodeInfo): void {
+  /** Counts a pod on a node from now on, or no longer. */
+  countPod(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
     for (const { required, preferred } of this.#known.values()) {
-      required.assign(pod, node);
-      preferred.assign(pod, node);
+      required.countPod(pod, node, by);
+      preferred.countPod(pod, node, by);
+    }
+  }
+
+  /** Counts a node with its pods from now on, or no longer. Labels and taints of a node that counts may not change. */
+  countNode(node: NodeInfo, by: 1 | -1): void {
+    for (const { required, preferred } of this.#known.values()) {
+      required.countNode(node, by);
+      preferred.countNode(node, by);
     }
   }
 
   /** Returns the pod with the counts for its constraints or the default ones, or unchanged when it has none. */
-  withSpreading(info: PodInfo): PodInfo {
-    const spread = info.spread ?? defaultSpreadOf(info, this.#services);
+  withSpreading(info: PodInfo, nodes: readonly NodeInfo[], services: ServiceSelectors): PodInfo {
+    const spread = info.spread ?? defaultSpreadOf(info, services);
     if (spread === undefined || spread.excess !== undefined) return info;
-    const { required, preferred } = this.#countsOf(spread, info.pod);
+    const { required, preferred } = this.#countsOf(spread, info.pod, nodes);
     const { labels } = info.pod.metadata;
+    const beyondNodes = preferred.sums.values();
     const spreading: Spreading = {
       required: required.sums.map((count) => ({ count, own: count.constraint.selector.matches(labels) ? 1 : 0 })),
-      preferred: spread.preferred.map((constraint) => ({
-        constraint,
-        byValue: preferred.sums.find((sum) => sum.constraint === constraint)?.byValue ?? NO_COUNTS,
-      })),
+      preferred: spread.preferred.map((constraint) => {
+        const sum = constraint.topologyKey === HOSTNAME_LABEL ? undefined : beyondNodes.next().value;
+        return { constraint, byValue: sum?.byValue ?? NO_COUNTS };
+      }),
       isDefault: spread.isDefault === true,
       moreOn: (node) => {
         const difference = differenceOn(node, 'pods');
         if (difference === undefined) return NOTHING_MORE;
         this.#compared += (difference.added.length + difference.removed.length) * required.sums.length;
-        return required.moreOn(node.name, difference);
+        return required.moreOn(node, difference);
       },
     };
     return { ...info, spreading };
   }
 
-  #countsOf({ id, required, preferred, isDefault }: PodSpread, pod: Pod) {
-    const known = this.#known.get(id);
-    if (known !== undefined) return known;
-    // For each candidate, the pods of the node itself are counted directly.
-    const beyondNodes = preferred.filter(({ topologyKey }) => topologyKey !== HOSTNAME_LABEL);
-    const made = {
-      required: new ConstraintCounts(required, pod),
-      preferred: new ConstraintCounts(beyondNodes, pod, isDefault === true ? [] : preferred),
-    };
-    for (const node of this.#nodes) this.#compared += made.required.addNode(node) + made.preferred.addNode(node);
-    this.#known.set(id, made);
-    return made;
+  #countsOf({ id, required, preferred, isDefault }: PodSpread, pod: Pod, nodes: readonly NodeInfo[]) {
+    return kept(this.#known, id, () => {
+      // For each candidate, the pods of the node itself are counted directly.
+      const beyondNodes = preferred.filter(({ topologyKey }) => topologyKey !== HOSTNAME_LABEL);
+      const made = {
+        required: new ConstraintCounts(required, pod),
+        preferred: new ConstraintCounts(beyondNodes, pod, isDefault === true ? [] : preferred),
+      };
+      for (const node of nodes) this.#compared += made.required.countNode(node, 1) + made.preferred.countNode(node, 1);
+      return made;
+    });
   }
 }
 

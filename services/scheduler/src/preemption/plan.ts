@@ -1,6 +1,6 @@
 import { isCurable, type Refusal } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import type { NodeInfo } from '../framework/snapshot.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
 import { isMarkedForPreemption, type Nominations } from './nominations.ts';
 import { type Candidate, chooseCandidate, mayPreempt, type PreemptionRules, selectVictims } from './select-victims.ts';
 

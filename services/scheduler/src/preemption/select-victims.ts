@@ -1,6 +1,6 @@
 import { type FilterPlugin, refusalOf } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import { type NodeInfo, OwnedNodes } from '../framework/snapshot.ts';
+import { type NodeInfo, OwnedNodes } from '../framework/node-info.ts';
 import type { BudgetLedger } from './budget-ledger.ts';
 import { isMarkedForPreemption } from './nominations.ts';
 

@@ -15,7 +15,7 @@ import {
   type PodDifference,
   type PodInfo,
 } from '../../framework/pod-info.ts';
-import type { NodeInfo } from '../../framework/snapshot.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
 
 const AFFINITY = ["node(s) didn't match pod affinity rules"];
 const ANTI_AFFINITY = ["node(s) didn't match pod anti-affinity rules"];

@@ -2,7 +2,7 @@ import type { Pod, TopologySpreadConstraint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import type { ClusterChange } from '../../framework/plugin.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
-import { type NodeInfo } from '../../framework/snapshot.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
 import { SpreadCounts } from '../../framework/spread-counts.ts';
 import { planAssignments } from '../../plan.ts';
 import { exampleNode, examplePod, exampleSnapshot } from '../../testing/examples.ts';
@@ -31,7 +31,7 @@ const waiting = (constraints: readonly TopologySpreadConstraint[], more: Partial
 /** The reasons against each node. */
 function reasons(pod: Pod, running: readonly Pod[]): Readonly<Record<string, readonly string[]>> {
   const { nodes } = exampleSnapshot(NODES, running);
-  const known = new SpreadCounts(nodes).withSpreading(createPodInfo(pod));
+  const known = new SpreadCounts().withSpreading(createPodInfo(pod), nodes, new Map());
   return Object.fromEntries(nodes.map((node) => [node.name, topologySpread.filter(known, node)]));
 }
 
@@ -140,7 +140,7 @@ describe('nodes for a pod with constraints that say DoNotSchedule', () => {
   it('only what other pods take is cured by room, and only where no label is missed before', () => {
     const { nodes } = exampleSnapshot(NODES, web('a1', 'a1'));
     const cured = (...constraints: TopologySpreadConstraint[]) => {
-      const known = new SpreadCounts(nodes).withSpreading(createPodInfo(waiting(constraints)));
+      const known = new SpreadCounts().withSpreading(createPodInfo(waiting(constraints)), nodes, new Map());
       return nodes.filter((node) => topologySpread.curedByRoom?.(known, node)).map(({ name }) => name);
     };
     expect(cured(zone({ minDomains: 4 }))).toEqual(['a1', 'a2']);

@@ -2,7 +2,7 @@ import { equalJson, type Pod } from '@gantry/objects';
 import { domainOf } from '../../framework/affinity-counts.ts';
 import type { FilterPlugin } from '../../framework/plugin.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
-import type { NodeInfo } from '../../framework/snapshot.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
 import { isInAllDomains } from '../../framework/spread-counts.ts';
 import { MAX_CONSTRAINTS } from '../../framework/topology-spread.ts';
 

@@ -1,5 +1,5 @@
 import type { ScorePlugin } from '../../framework/plugin.ts';
-import type { NodeInfo } from '../../framework/snapshot.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
 
 /**
  * Prefers the nodes whose shares of requested cpu and memory the pod brings closer together. The formula is that of Kubernetes

@@ -32,7 +32,7 @@ it.each<readonly [string, readonly TopologySpreadConstraint[], readonly string[]
   const { nodes, services } = exampleSnapshot(NODES, pods);
   const labels = { app: 'web' };
   const waiting = examplePod('p', { labels, owner: 'rs', spec: { topologySpreadConstraints: [...constraints] } });
-  const info = new SpreadCounts(nodes, services).withSpreading(createPodInfo(waiting));
+  const info = new SpreadCounts().withSpreading(createPodInfo(waiting), nodes, services);
   expect(pointsOf(evenSpread.score(info, nodes), nodes.length)).toEqual(expected);
 });
 
@@ -57,9 +57,12 @@ it.each([
     service('default', { app: 'web' }),
     service('other', { app: 'web', no: 'pod' }),
   ]);
-  const counts = new SpreadCounts(nodes, services);
+  const counts = new SpreadCounts();
   const score = (name: string, more: object) =>
-    evenSpread.score(counts.withSpreading(createPodInfo(examplePod(name, { labels, ...more }))), nodes);
+    evenSpread.score(
+      counts.withSpreading(createPodInfo(examplePod(name, { labels, ...more })), nodes, services),
+      nodes,
+    );
   // The sums are 14, 13, 6 and 2: 1.792 is log(4 + 2) for the nodes, 1.609 log(3 + 2) for two zones and nodes without one.
   expect(score('p', owner)).toEqual([14, 21, 71, 100]);
   expect(score('r', { labels: { app: 'alone' } })).toBe(0);

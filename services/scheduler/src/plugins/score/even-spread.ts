@@ -3,7 +3,7 @@ import { domainOf } from '../../framework/affinity-counts.ts';
 import type { ScorePlugin } from '../../framework/plugin.ts';
 import type { PodInfo, Spreading } from '../../framework/pod-info.ts';
 import { isInAllDomains } from '../../framework/spread-counts.ts';
-import type { NodeInfo } from '../../framework/snapshot.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
 import { countsFor } from '../../framework/topology-spread.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Affinity, Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { AffinityCounts } from '../../framework/affinity-counts.ts';
 import { pointsOf } from '../../framework/plugin.ts';
 import { createPodInfo } from '../../framework/pod-info.ts';
 import { planAssignments } from '../../plan.ts';
@@ -23,7 +22,7 @@ const NODES = [
 
 function scores(waiting: Pod, placed: readonly Pod[]): readonly number[] {
   const snapshot = exampleSnapshot(NODES, placed);
-  const known = new AffinityCounts(snapshot.nodes, snapshot).withNeighbours(createPodInfo(waiting));
+  const known = snapshot.affinity.withNeighbours(createPodInfo(waiting), snapshot.nodes);
   return pointsOf(preferNeighbours.score(known, snapshot.nodes), NODES.length);
 }
 

@@ -6,8 +6,7 @@ export const preferNodes: ScorePlugin = {
   name: 'NodeAffinity',
   weight: 2,
   score: ({ pod: { spec } }, nodes) => {
-    if (spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution === undefined)
-      return 0;
+    if (spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution === undefined) return 0;
     const sums = nodes.map(({ node }) => nodePreference(spec, node));
     const most = Math.max(...sums);
     return sums.map((sum) => (most === 0 ? 0 : Math.floor((100 * sum) / most)));

@@ -52,12 +52,10 @@ function feasibleOf({ considered }: Made): readonly number[] {
 function scoresOf({ considered }: Made): Readonly<Record<string, readonly number[]>> {
   const order = (considered?.feasible ?? []).map((node, at) => ({ at, index: indexOf(node) }));
   order.sort((a, b) => a.index - b.index);
-  const sorted = (considered?.scores ?? []).map(
-    ({ plugin, points }) => {
-      const all = pointsOf(points, order.length);
-      return [plugin, order.map(({ at }) => all[at] ?? Number.NaN)] as const;
-    },
-  );
+  const sorted = (considered?.scores ?? []).map(({ plugin, points }) => {
+    const all = pointsOf(points, order.length);
+    return [plugin, order.map(({ at }) => all[at] ?? Number.NaN)] as const;
+  });
   return Object.fromEntries(sorted.filter(([, points]) => new Set(points).size > 1));
 }
 
