@@ -1,12 +1,20 @@
-import { JOBS, type KubeObject, PODS, REPLICA_SETS, type Resource } from '@gantry/objects';
+import {
+  JOBS,
+  type KubeObject,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  REPLICA_SETS,
+  type Resource,
+} from '@gantry/objects';
 import { expect, it } from 'vitest';
-import { followEndState } from './end-state.ts';
+import { type EndState, followEndState } from './end-state.ts';
 import { World } from './world.ts';
 
 type Step = readonly [resource: Resource, name: string, content: object | undefined];
 
 /** The end state of a world into which these objects are put one after the other. `undefined` removes an object. */
-function endOf(steps: readonly Step[]): readonly string[] {
+function followed(steps: readonly Step[]): EndState {
   const world = new World();
   const endState = followEndState(world);
   steps.forEach(([resource, name, content], index) => {
@@ -15,8 +23,10 @@ function endOf(steps: readonly Step[]): readonly string[] {
     const object = given && { apiVersion: 'v1', kind: resource.kind, ...given, metadata };
     world.take({ resource, name: `n/${name}`, resourceVersion: (index + 1) * 256, object });
   });
-  return endState();
+  return endState;
 }
+
+const endOf = (steps: readonly Step[]): readonly string[] => followed(steps).lines();
 
 const JOB: Step = [JOBS, 'j', { status: { succeeded: 2 } }];
 const OF_JOB = {
@@ -131,4 +141,18 @@ it('is the same whether or not a set was removed before its template became the 
   ];
   const kept = endOf(set({ 'deployment.kubernetes.io/revision-history': '1' }));
   expect(endOf(set({}))).toEqual(kept);
+});
+
+it.each([
+  ['is there', {}, []],
+  ['is being deleted', leaving, ['fast']],
+])('a class is wasted by a volume that was given to a claim which %s', (_name, metadata, classes) => {
+  const spec = { storageClassName: 'fast', claimRef: { namespace: 'n', name: 'c', uid: 'c' } };
+  const end = followed([
+    [PERSISTENT_VOLUME_CLAIMS, 'c', { metadata }],
+    [PERSISTENT_VOLUMES, 'v', { spec, status: { phase: 'Bound' } }],
+    [PERSISTENT_VOLUME_CLAIMS, 'c', undefined],
+    [PERSISTENT_VOLUMES, 'v', { spec, status: { phase: 'Released' } }],
+  ]);
+  expect(end.wastedClasses()).toEqual(classes);
 });

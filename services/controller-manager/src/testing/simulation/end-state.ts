@@ -7,6 +7,9 @@ import {
   JOBS,
   type KubeObject,
   LOCAL_PATH,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
   type Pod,
   PODS,
   PROVISIONED_BY,
@@ -66,24 +69,39 @@ const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** When a PodDisruptionBudget cannot be counted, its message names one pod, whose name is random. */
 const NAMED_POD = /(?<=found no controllers for pod )\\"[^"]*\\"/;
 
+/** The end of a history. */
+export interface EndState {
+  /** One line for each object. */
+  lines(): readonly string[];
+  /**
+   * The storage classes of volumes that were given to a claim which was already deleted, and are not given to another one, as in Kubernetes.
+   * Which claims of such a class have a volume is chance.
+   */
+  wastedClasses(): readonly string[];
+}
+
 /**
- * Follows a world from its beginning. The returned function describes the end of the history so that two runs can be compared: one line for
- * each object, without uids, times and random suffixes. Pods are counted for each owner, since their names are random. A Job's pod that was
- * evicted after it had succeeded, or that succeeded during its eviction, counts as if it still existed, because it is random which node it
- * ran on and whether that node is lost. A pod does not count if its Job counted it as failed before it succeeded, or released it as
- * surplus: the Job has replaced it.
+ * Follows a world from its beginning. The lines describe the end of the history so that two runs can be compared: one line for each object,
+ * without uids, times and random suffixes. Pods are counted for each owner, since their names are random. A Job's pod that was evicted after
+ * it had succeeded, or that succeeded during its eviction, counts as if it still existed, because it is random which node it ran on and
+ * whether that node is lost. A pod does not count if its Job counted it as failed before it succeeded, or released it as surplus: the Job
+ * has replaced it.
  */
-export function followEndState(world: World): () => readonly string[] {
+export function followEndState(world: World): EndState {
+  /** The uids of claims that were given a volume when they were already deleted. */
+  const late = new Set<string>();
   const evicted: Pod[] = [];
   /** The uids of pods that Jobs have counted as failed or do not count. */
   const replaced = new Set<string>();
   const isReplaced = (object: KubeObject) => replaced.has(object.metadata.uid ?? '') && isOwnerThere(world, object);
   world.subscribe((change) => {
+    const given = newReference(change);
+    if (given !== undefined && !isClaimThere(world, given)) late.add(given.uid ?? '');
     if (isOf(change, JOBS)) for (const uid of countedAsFailed(change.object)) replaced.add(uid);
     if (isRelease(change)) replaced.add(change.object?.metadata.uid ?? '');
     if (isEvictionOfSucceeded(change)) evicted.push(beforeDeletion(change.old as Pod));
   });
-  return () => {
+  const lines = () => {
     const lines: string[] = [];
     for (const [resource, object] of world.everything()) {
       if (!UNCOMPARED.has(resource) && !isByChance(world, resource, object) && !isReplaced(object))
@@ -93,6 +111,12 @@ export function followEndState(world: World): () => readonly string[] {
     const kept = evicted.filter(stays);
     return [...lines, ...kept.map((pod) => lineOf(world, '/pods', pod))].sort();
   };
+  const wastedClasses = () =>
+    world
+      .all(PERSISTENT_VOLUMES)
+      .filter(({ spec, status }) => status?.phase === 'Released' && late.has(spec?.claimRef?.uid ?? ''))
+      .map(({ spec }) => spec?.storageClassName ?? '');
+  return { lines, wastedClasses };
 }
 
 function lineOf(world: World, resource: string, object: KubeObject): string {
@@ -182,6 +206,20 @@ function isLeftOver(world: World, { metadata }: KubeObject): boolean {
   const [, setName, ordinal] = /^data-(statefulset-\d+)-(\d+)$/.exec(metadata.name ?? '') ?? [];
   if (setName === undefined) return false;
   return Number(ordinal) >= (world.get(STATEFUL_SETS, metadata.namespace ?? '', setName)?.spec?.replicas ?? 0);
+}
+
+type ClaimReference = NonNullable<NonNullable<PersistentVolume['spec']>['claimRef']>;
+
+/** The reference to a claim that this change gives to a volume. */
+function newReference(change: Change): ClaimReference | undefined {
+  if (!isOf(change, PERSISTENT_VOLUMES)) return undefined;
+  const [now, before] = [change.object, change.old].map((volume) => volume?.spec?.claimRef);
+  return now?.uid === before?.uid ? undefined : now;
+}
+
+function isClaimThere(world: World, { namespace = '', name = '', uid }: ClaimReference): boolean {
+  const claim = world.get(PERSISTENT_VOLUME_CLAIMS, namespace, name);
+  return claim?.metadata.uid === uid && claim?.metadata.deletionTimestamp === undefined;
 }
 
 function hasTarget(world: World, { metadata, spec }: HorizontalPodAutoscaler): boolean {

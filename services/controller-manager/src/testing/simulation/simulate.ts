@@ -27,6 +27,7 @@ import { type Change, isOf, World } from './world.ts';
 export interface Outcome extends RequestShares {
   readonly violations: readonly string[];
   readonly end: readonly string[];
+  readonly wastedClasses: readonly string[];
   /** Identifies the run: the revision and name of every change. */
   readonly trace: readonly string[];
   readonly crashes: number;
@@ -135,11 +136,12 @@ class Simulation {
     while (clock.now() < restBegin + (this.#options.restMs ?? 0)) await this.#activity.step();
     const shares = this.#log.sharesAt(restBegin);
     this.#violations.push(...restViolations(this.#world));
-    const end = this.#endState();
+    const end = this.#endState.lines();
     await this.#restartAtRest(end);
     return {
       violations: this.#violations,
       end,
+      wastedClasses: this.#endState.wastedClasses(),
       trace: this.#trace,
       ...shares,
       crashes: this.#crashes,
@@ -269,7 +271,7 @@ class Simulation {
       .filter((line) => !UNSETTLED.some(({ resource }) => line.includes(` ${resource} `)));
     if (written.length > 0)
       this.#violations.push(`I15: a new leader wrote over a cluster at rest: ${written.slice(0, SHOWN).join(', ')}`);
-    const now = this.#endState();
+    const now = this.#endState.lines();
     if (now.join('\n') !== end.join('\n')) this.#violations.push('I21: the end state did not stay');
   }
 
