@@ -213,7 +213,8 @@ type ClaimReference = NonNullable<NonNullable<PersistentVolume['spec']>['claimRe
 /** The reference to a claim that this change gives to a volume. */
 function newReference(change: Change): ClaimReference | undefined {
   if (!isOf(change, PERSISTENT_VOLUMES)) return undefined;
-  const [now, before] = [change.object, change.old].map((volume) => volume?.spec?.claimRef);
+  const referenceOf = (volume: PersistentVolume | undefined) => volume?.spec?.claimRef;
+  const [now, before] = [referenceOf(change.object), referenceOf(change.old)];
   return now?.uid === before?.uid ? undefined : now;
 }
 
