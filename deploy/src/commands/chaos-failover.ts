@@ -7,13 +7,13 @@ import { takeCampaignLock } from '../chaos/campaign-lock.ts';
 import { type ChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { type Cell, CELLS } from '../chaos/failover/cells.ts';
-import { KUBERNETES_CELLS, startKubernetes } from '../chaos/failover/kubernetes.ts';
+import { ForgottenSteps, KUBERNETES_CELLS, startKubernetes } from '../chaos/failover/kubernetes.ts';
 import { makeTrials, type TrialRun } from '../chaos/failover/run-trials.ts';
 import { formatTable, parseTrials, type Trial } from '../chaos/failover/table.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
 import { removeNamespace } from '../chaos/leftovers.ts';
 import { prepareCluster } from '../chaos/prepare-cluster.ts';
-import { undoAll, type UndoStep } from '../chaos/undo.ts';
+import { undoAll } from '../chaos/undo.ts';
 import { makeNamespace } from '../chaos/workloads/run-workloads.ts';
 import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts';
 import { type CommandConfig, inheritedEnvironment, invokedIn } from '../config.ts';
@@ -81,7 +81,7 @@ async function makeAllTrials(opened: OpenCluster, options: Options, ours: Side, 
       return makeTrials({ ...runOf(side, options, untilMs), cluster: at, journal: steps }, side.trials, stop.signal);
     };
     const turns = [await trialsAt(ours, cluster, journal)];
-    if (peer !== undefined) turns.push(await trialsAt(kubernetes, peer, new Steps()));
+    if (peer !== undefined) turns.push(await trialsAt(kubernetes, peer, new ForgottenSteps()));
     await inTurns(turns);
   } finally {
     await undoAll(cluster, journal.steps);
@@ -112,23 +112,6 @@ function runOf(side: Side, { trials: wanted }: Options, untilMs: number): Omit<T
     },
     onFailure: ({ component, fault }, why) => say(`${component}: ${fault}: not made: ${why}`),
   };
-}
-
-/** Steps of a system that is removed in the end, whatever is left of them. */
-class Steps implements Pick<Journal, 'add' | 'stepsOf' | 'drop'> {
-  readonly #steps = new Map<string, readonly UndoStep[]>();
-
-  add(fault: string, steps: readonly UndoStep[]): void {
-    this.#steps.set(fault, [...this.stepsOf(fault), ...steps]);
-  }
-
-  stepsOf(fault: string): readonly UndoStep[] {
-    return this.#steps.get(fault) ?? [];
-  }
-
-  drop(fault: string): void {
-    this.#steps.delete(fault);
-  }
 }
 
 async function inTurns(all: readonly AsyncGenerator<void>[]): Promise<void> {

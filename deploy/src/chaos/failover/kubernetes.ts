@@ -10,7 +10,8 @@ import { CommandError } from '../../machine/command-error.ts';
 import { mustRun, type Shell, withLimit } from '../../machine/shell.ts';
 import type { ChaosCluster } from '../chaos-cluster.ts';
 import { CHAOS_LABEL, ChaosEngine } from '../engine.ts';
-import { chaosFolder } from '../journal.ts';
+import { chaosFolder, type Journal } from '../journal.ts';
+import type { UndoStep } from '../undo.ts';
 import { untilRight } from '../workloads/until-right.ts';
 import { CELLS } from './cells.ts';
 
@@ -59,6 +60,23 @@ export async function startKubernetes(opened: OpenCluster, programs: string): Pr
   } catch (error) {
     await remove();
     throw error;
+  }
+}
+
+/** What was done to a system that is removed in the end, whatever is left of it. */
+export class ForgottenSteps implements Pick<Journal, 'add' | 'stepsOf' | 'drop'> {
+  readonly #steps = new Map<string, readonly UndoStep[]>();
+
+  add(fault: string, steps: readonly UndoStep[]): void {
+    this.#steps.set(fault, [...this.stepsOf(fault), ...steps]);
+  }
+
+  stepsOf(fault: string): readonly UndoStep[] {
+    return this.#steps.get(fault) ?? [];
+  }
+
+  drop(fault: string): void {
+    this.#steps.delete(fault);
   }
 }
 
