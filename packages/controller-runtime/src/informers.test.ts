@@ -206,6 +206,26 @@ describe('informers', () => {
     ]);
   });
 
+  it('cache objects without managed fields where that is asked for, from lists and from watches', async () => {
+    const managedFields = [{ manager: 'kubectl', operation: 'Apply' }];
+    const managed = (name: string): ConfigMap => {
+      const { metadata, ...rest } = configMap(name, { key: 'value' });
+      return { ...rest, metadata: { ...metadata, annotations: { a: 'b' }, managedFields } };
+    };
+    const options = { client, resources: [CONFIG_MAPS], clock, random: () => 0.5, log: silentLog };
+    const [dropping, keeping] = [new Informers({ ...options, managedFields: 'dropped' }), new Informers(options)];
+    const listed = await client.put(CONFIG_MAPS, managed('listed'));
+    void dropping.run(stop.signal);
+    void keeping.run(stop.signal);
+    await clock.advance(0);
+    const watched = await client.put(CONFIG_MAPS, managed('watched'));
+    await clock.advance(0);
+    expect(keeping.cache.list(CONFIG_MAPS)).toEqual([listed, watched]);
+    const bare = ({ metadata: { managedFields: _, ...metadata }, ...rest }: ConfigMap) => ({ ...rest, metadata });
+    expect(dropping.cache.list(CONFIG_MAPS)).toEqual([bare(listed), bare(watched)]);
+    expect(dropping.cache.list(CONFIG_MAPS).map(({ metadata }) => 'managedFields' in metadata)).toEqual([false, false]);
+  });
+
   it('cache a resource of several namespaces, each by a watch of its own', async () => {
     const narrow = { ...CONFIG_MAPS, namespace: ['a', 'b'] };
     informers = new Informers({ client, resources: [narrow], clock, random: () => 0.5, log: silentLog });

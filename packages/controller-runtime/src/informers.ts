@@ -5,7 +5,7 @@ import type { Cache } from './cache.ts';
 import { EVERYTHING, FollowedResource, type Progress } from './followed-resource.ts';
 import type { Informer } from './informer.ts';
 import type { Log } from './log.ts';
-import { metadataReader } from './metadata-reader.ts';
+import { metadataReader, unmanagedReader } from './metadata-reader.ts';
 import type { ObjectChange, ObjectIndex, ResourceIndex } from './resource-index.ts';
 import { parseVersion, resourceId, storeRevision } from './revision.ts';
 import { groupResource, type ServedResource } from './served-resource.ts';
@@ -33,6 +33,8 @@ export interface InformedResource extends Resource {
 
 export interface InformersOptions {
   readonly client: ObjectReader;
+  /** Whether objects in the cache have their managed fields; `kept` when absent. */
+  readonly managedFields?: 'kept' | 'dropped';
   readonly resources: readonly InformedResource[];
   readonly clock: Clock;
   readonly random: Random;
@@ -85,7 +87,8 @@ export class Informers {
       if (this.#builtIn.has(id)) continue;
       const { labelSelector, fieldSelector, metadataOnly } = resource;
       const selection = { namespaces: namespacesOf(resource), labelSelector, fieldSelector, metadataOnly };
-      const client = metadataOnly === true ? metadataReader(options.client, resource, 'kept') : options.client;
+      const full = options.managedFields === 'dropped' ? unmanagedReader(options.client) : options.client;
+      const client = metadataOnly === true ? metadataReader(options.client, resource, 'kept') : full;
       this.#builtIn.set(id, new FollowedResource({ ...options, client, resource, selection, byUid: this.#byUid }));
     }
     this.cache = this.#createCache();

@@ -11,15 +11,34 @@ export function metadataReader(
   resource: Resource,
   annotations: 'kept' | 'dropped',
 ): Pick<ObjectReader, 'list' | 'watch'> {
-  const bare = <T extends KubeObject>(object: T) => bareObject(object, resource, annotations) as T;
+  return reducedReader(client, (object) => bareObject(object, resource, annotations));
+}
+
+/**
+ * Reads objects without managed fields, which take more memory than the rest of most objects. An update of such an object leaves those that the
+ * server has.
+ */
+export function unmanagedReader(client: ObjectReader): Pick<ObjectReader, 'list' | 'watch'> {
+  return reducedReader(client, (object) => {
+    if (object.metadata?.managedFields === undefined) return object;
+    const { managedFields: _managed, ...metadata } = object.metadata;
+    return { ...object, metadata };
+  });
+}
+
+function reducedReader(
+  client: ObjectReader,
+  reduce: (object: KubeObject) => KubeObject,
+): Pick<ObjectReader, 'list' | 'watch'> {
+  const reduced = <T extends KubeObject>(object: T) => reduce(object) as T;
   return {
     list: async <T extends KubeObject>(of: Resource<T>, options: ListOptions, signal: AbortSignal) => {
       const list = await client.list(of, options, signal);
-      return { ...list, items: list.items.map(bare) };
+      return { ...list, items: list.items.map(reduced) };
     },
     watch: async function* <T extends KubeObject>(of: Resource<T>, options: WatchOptions, signal: AbortSignal) {
       for await (const batch of client.watch(of, options, signal)) {
-        yield batch.map((event) => (event.type === 'BOOKMARK' ? event : { ...event, object: bare(event.object) }));
+        yield batch.map((event) => (event.type === 'BOOKMARK' ? event : { ...event, object: reduced(event.object) }));
       }
     },
   };

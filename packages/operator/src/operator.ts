@@ -203,7 +203,7 @@ class ControllerOperator implements Operator {
     this.#cluster = options.cluster ?? connect({ name, onExchange });
     const { client } = this.#cluster;
     const resources = [...caches, ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource))];
-    this.#informers = new Informers({ client, resources, clock, random, log });
+    this.#informers = new Informers({ client, managedFields: 'dropped', resources, clock, random, log });
     const directory = new ResourceDirectory({ discover: undefined, clock, random });
     const served = createServedResources(directory, this.#informers);
     const reports = createControllerMetrics(this.#metrics, () => this.#group.queues());
