@@ -6,13 +6,13 @@
 //     Requests are measured N times, the first time without compiled code
 //   npm run bench -- --dev [--pods 1000,10000] [--endpoints grpc] [--profile DIR] controllers
 //     all controllers in a process of their own, over gRPC and REST: time until a Deployment's pods exist, CPU a pod, memory
-//   npm run bench -- --dev [--etcd MEMBERS] [--objects 10000] [--profile DIR] [--beside PROGRAM] operator
+//   npm run bench -- --dev [--etcd MEMBERS] [--objects 10000] [--profile DIR] [--beside PROGRAM]... operator
 //     a controller of so many custom objects with one ConfigMap each, by the package for operators: time, requests, CPU, memory
 //   npm run bench -- dns
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- --dev [--nodes 1000] hollow
 //     one process that plays so many nodes with ten pods each: time, memory, cost at rest
-//   npm run bench -- --dev [--etcd 1] [--workloads REGEX] [--profile DIR] [--beside PROGRAM] scheduler
+//   npm run bench -- --dev [--etcd 1] [--workloads REGEX] [--profile DIR] [--beside PROGRAM]... scheduler
 //     scheduler_perf's workloads: an API server, our scheduler, 5,000 Node objects; pods a second and CPU a pod. Each is run again with
 //     the program, a kube-scheduler, in the place of ours
 //   npm run bench -- [--workloads REGEX] decisions
@@ -84,7 +84,7 @@ const { values, positionals } = parseArgs({
     nodes: { type: 'string', default: '1000' },
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
-    beside: { type: 'string' },
+    beside: { type: 'string', multiple: true, default: [] },
     trials: { type: 'string', default: '10' },
     minutes: { type: 'string', default: '10' },
     times: { type: 'string', default: '20' },
@@ -163,7 +163,7 @@ if (positionals.includes(SCHEDULER)) {
   const { beside } = values;
   const targets = {
     ours: () => apiTarget(options),
-    ...(beside !== undefined && { [basename(beside)]: () => apiTarget({ ...options, program: beside }) }),
+    ...Object.fromEntries(beside.map((program) => [basename(program), () => apiTarget({ ...options, program })])),
   };
   await measureScheduler({ targets, wanted: values.workloads, print });
 }

@@ -12,6 +12,8 @@ import { type Mirror, MIRRORS } from './mirrors.ts';
 
 /** It runs on the package as users install it, without the sources of the checkout. */
 const MAIN = 'bench/src/operator/main.ts';
+/** Those of the Dockerfile of generated projects. */
+const FLAGS = ['--max-semi-space-size=1'];
 const NAMESPACE_COUNT = 10;
 /** Creations under way at once. */
 const WRITERS = 16;
@@ -25,22 +27,22 @@ export interface OperatorMeasureOptions {
   readonly etcdMembers: number;
   readonly profileDir: string | undefined;
   /**
-   * A program that does the same with another library, for a comparison: it gets `KUBECONFIG`, and serves `rest_client_requests_total` at
+   * Programs that do the same with another library, for a comparison: each gets `KUBECONFIG`, and serves `rest_client_requests_total` at
    * `/metrics` of port `PORT` of 127.0.0.1.
    */
-  readonly beside: string | undefined;
+  readonly beside: readonly string[];
 }
 
 /**
  * A controller of so many custom objects with one owned ConfigMap each: time, requests, CPU and memory from its start until all ConfigMaps and
- * statuses are there, and again for changes of up to 1,000 of them. The program beside it does the same with an API server of its own.
+ * statuses are there, and again for changes of up to 1,000 of them. Each program beside it does the same with an API server of its own.
  */
 export async function measureOperator(options: OperatorMeasureOptions): Promise<string[]> {
   const { profileDir, beside } = options;
   execFileSync('npm', ['run', '-s', 'bundle', '-w', '@gantry/operator'], { stdio: 'inherit' });
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  const rows = await measureProgram('@gantry/operator', [process.execPath, ...profiling, MAIN], options);
-  if (beside !== undefined) rows.push(...(await measureProgram(beside, [beside], options)));
+  const rows = await measureProgram('@gantry/operator', [process.execPath, ...FLAGS, ...profiling, MAIN], options);
+  for (const program of beside) rows.push(...(await measureProgram(program, [program], options)));
   return [
     '| | | settled after | requests | CPU | memory | CPU of the API server |',
     '| --- | --- | --- | --- | --- | --- | --- |',
