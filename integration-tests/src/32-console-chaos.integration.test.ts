@@ -87,6 +87,15 @@ test('a run that kubectl asked for is seen, and its end heals it before its obje
     .getByText('pause scheduler/leader')
     .waitFor({ timeout: FAULT_MS });
   expect(await pausedSchedulers()).toHaveLength(1);
+  // The checker judges what is recorded, though the run goes on.
+  await page.getByText(/^Invariants: so far \d+ hold, \d+ broken, \d+ not checked/).waitFor({ timeout: FAULT_MS });
+  const soFar = page.getByRole('table', { name: 'Verdict' });
+  await soFar.getByRole('row', { name: /^I2 holds / }).waitFor({ timeout: FAULT_MS });
+  await soFar.getByRole('row', { name: /^I21 not checked .* decided at the end/ }).waitFor();
+  expect(await cluster.mustKubectl(['get', 'chaosruns'])).toMatch(
+    / Running .* so far \d+ hold, \d+ broken, \d+ not checked /,
+  );
+  expect(await cluster.mustKubectl(['describe', 'chaosruns'])).toMatch(/Checked Until: +\d{4}-/);
   await page.getByRole('button', { name: 'End it and heal everything' }).click();
   await page.getByText('No run yet.').waitFor({ timeout: VERDICT_MS });
   expect(await pausedSchedulers()).toHaveLength(0);

@@ -1,5 +1,5 @@
 import { type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
-import type { EtcdEvent, Run, Verdict } from '@gantry/chaos-checker';
+import type { EtcdEvent, Run, Verdict, VerdictSoFar } from '@gantry/chaos-checker';
 import { shownPath } from '../config.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import type { PlannedFault } from './fault.ts';
@@ -9,6 +9,7 @@ import type { CampaignOptions } from './options.ts';
 import { removeImages, removeNamespace } from './leftovers.ts';
 import { formatPlan } from './plan-file.ts';
 import { planCampaign } from './plan.ts';
+import { judgeRun } from './recording/judge-run.ts';
 import { recordEngine } from './recording/record-engine.ts';
 import { type EtcdRecording, readKeys, recordMember } from './recording/record-etcd.ts';
 import { type MetricRecording, recordMetrics } from './recording/record-metrics.ts';
@@ -27,6 +28,8 @@ export interface CampaignEvents extends FaultEvents {
   onPhase(text: string): void;
   /** A leader was elected, or its term has ended. */
   onElection(election: Election): void;
+  /** What the checker says of the run so far. */
+  onVerdict(verdict: VerdictSoFar): void;
 }
 
 /** The end of a campaign. */
@@ -137,6 +140,9 @@ class Campaign {
     const recordings = this.#recordMembers(before + 1, end.signal);
     const fromEngine = await recordEngine(engine, this.#folder, end.signal);
     const metrics = recordMetrics(engine, this.#folder, end.signal);
+    this.#folder.run(this.#describe({ incarnation, firstRevision: before + 1, lastRevision: before }), 'begun.json');
+    const { onVerdict, onPhase: onProblem } = events;
+    const judged = judgeRun({ folder: this.#folder, clock, onVerdict, onProblem }, end.signal);
     const stopLoad = new AbortController();
     try {
       await makeNamespace(cluster, this.#tools.namespace);
@@ -161,7 +167,7 @@ class Campaign {
     } finally {
       stopLoad.abort();
       end.abort();
-      await Promise.all([...recordings.map(({ ended }) => ended), fromEngine.ended, metrics.ended]);
+      await Promise.all([...recordings.map(({ ended }) => ended), fromEngine.ended, metrics.ended, judged]);
     }
   }
 

@@ -11,7 +11,7 @@ import { NETEM_FAULTS } from './faults/network.ts';
 import { chaosFolder, Journal } from './journal.ts';
 import type { CampaignOptions, Choices } from './options.ts';
 import { prepareCluster } from './prepare-cluster.ts';
-import type { CampaignView } from './show-lines.ts';
+import { type CampaignView, violationsOf } from './show-lines.ts';
 import { WORKLOADS } from './workloads/index.ts';
 
 /** A campaign and those who see it. */
@@ -47,10 +47,7 @@ export async function runChecked(
   const report = join(folder, 'report.html');
   const verdict = await writeReport(folder, report);
   view.onPhase(`the report is ${shownPath(opened.config, report)}`);
-  const found = verdict.invariants.flatMap(({ invariant, violations }) =>
-    violations.map(({ what }) => `${invariant}: ${what}`),
-  );
-  const violations = [...result.violations, ...found];
+  const violations = [...result.violations, ...violationsOf(verdict)];
   return { result: { ...result, outcome: verdict.outcome, violations }, verdict };
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@gantry/base';
+import type { Verdict, VerdictSoFar } from '@gantry/chaos-checker';
 import type { CampaignEvents, CampaignResult } from './campaign.ts';
 import { type Election, Leaders } from './elections.ts';
 import type { PlannedFault } from './fault.ts';
@@ -51,7 +52,34 @@ export function describeEvents(say: (text: string) => void, leaders: Leaders): O
     onElection: (election) => {
       if (leaders.add(election)) say(describeElection(election));
     },
+    onVerdict: sayNewViolations(say),
   };
+}
+
+/** As many violations are said while the run goes on. At its end all are. */
+const SAID_VIOLATIONS = 20;
+
+function sayNewViolations(say: (text: string) => void): CampaignEvents['onVerdict'] {
+  const said = new Set<string>();
+  return (verdict) => {
+    for (const violation of violationsOf(verdict)) {
+      if (said.has(violation) || said.size >= SAID_VIOLATIONS) continue;
+      said.add(violation);
+      say(`VIOLATION so far: ${violation}`);
+    }
+  };
+}
+
+/** The violations that the checker found, with their invariants. */
+export function violationsOf({ invariants }: Pick<Verdict, 'invariants'>): readonly string[] {
+  return invariants.flatMap(({ invariant, violations }) => violations.map(({ what }) => `${invariant}: ${what}`));
+}
+
+/** The numbers of invariants by what the checker says of them. */
+export function describeChecks({ invariants }: Pick<VerdictSoFar, 'invariants'>): string {
+  const broken = invariants.filter(({ violationCount }) => violationCount > 0).length;
+  const open = invariants.filter(({ checked, violationCount }) => checked === 0 && violationCount === 0).length;
+  return `${invariants.length - broken - open} hold, ${broken} broken, ${open} not checked`;
 }
 
 export const faultName = ({ kind, target, peer }: PlannedFault) =>

@@ -5,12 +5,14 @@ import { Leaders } from './elections.ts';
 import type { PlannedFault } from './fault.ts';
 import {
   type CampaignView,
+  describeChecks,
   describeElection,
   describeEvents,
   describeResult,
   describeTally,
   faultName,
   seconds,
+  violationsOf,
 } from './show-lines.ts';
 import { Tally } from './workloads/tally.ts';
 
@@ -31,12 +33,15 @@ export interface LiveState {
   readonly leaders: Leaders;
   readonly nodes: Facts['nodes'];
   readonly tally: Tally;
+  /** What the checker says so far; empty before its first verdict. */
+  readonly checks: readonly string[];
   readonly events: readonly string[];
 }
 
 const DRAW_EVERY_MS = 500;
 const FACTS_EVERY_MS = 5_000;
 const KEPT_EVENTS = 100;
+const SHOWN_VIOLATIONS = 3;
 const [ALTERNATE, NORMAL] = ['\x1b[?1049h\x1b[?25l', '\x1b[?25h\x1b[?1049l'];
 
 /** Shows a campaign as a picture that changes; its events and result stay as lines when it ends. */
@@ -58,6 +63,7 @@ class LiveView {
   readonly #cancels = new Map<string, () => void>();
   #counts = { planned: 0, done: 0, round: 1 };
   #tally = new Tally();
+  #checks: readonly string[] = [];
   #nodes: Facts['nodes'] = [];
   #result: readonly string[] = [];
 
@@ -82,6 +88,15 @@ class LiveView {
       onHeal: (fault) => {
         this.#acting.delete(fault.id);
         events.onHeal(fault);
+      },
+      onVerdict: (verdict) => {
+        const violations = violationsOf(verdict).slice(0, SHOWN_VIOLATIONS);
+        const until = seconds(verdict.untilMs - this.#since);
+        this.#checks = [
+          `invariants until ${until}: ${describeChecks(verdict)}`,
+          ...violations.map((one) => `  ${one}`),
+        ];
+        events.onVerdict(verdict);
       },
       onResult: (result) => void (this.#result = describeResult(result)),
       [Symbol.dispose]: () => this.#end(),
@@ -123,6 +138,7 @@ class LiveView {
         leaders: this.#leaders,
         nodes: this.#nodes,
         tally: this.#tally,
+        checks: this.#checks,
         events: this.#events,
       },
       this.#screen,
@@ -149,6 +165,7 @@ export function renderLive(state: LiveState, { columns, rows }: Pick<Screen, 'co
     ...leaders.all.map((election) => `  ${describeElection(election)}`),
     `nodes: ${ready} of ${nodes.length} Ready`,
     describeTally(tally),
+    ...state.checks,
     '',
   ];
   const left = Math.max(0, rows - head.length - 1);

@@ -1,3 +1,4 @@
+import type { VerdictSoFar } from '@gantry/chaos-checker';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
 import { electionOf, Leaders } from './elections.ts';
@@ -16,6 +17,21 @@ const elected = {
   modRevision: 5,
   version: 1,
 } as const;
+
+/** What the checker says while the run goes on. */
+const broken = (untilMs: number): VerdictSoFar => ({
+  untilMs,
+  invariants: [
+    {
+      invariant: 'I7',
+      title: 'A pod is bound once',
+      checked: 3,
+      unit: 'changes',
+      violationCount: 1,
+      violations: [{ what: 'web-1 moved', atMs: untilMs, evidence: [] }],
+    },
+  ],
+});
 
 test('an election is news once, whichever member of etcd reports it first', () => {
   const leaders = new Leaders();
@@ -57,7 +73,7 @@ test('lines show faults, elections, load and the verdict', async () => {
 test('the picture fits the screen, and its lines stay when it ends', async () => {
   const clock = new ManualClock();
   let text = '';
-  const screen = { columns: 40, rows: 12, write: (more: string) => (text += more) };
+  const screen = { columns: 44, rows: 12, write: (more: string) => (text += more) };
   const view = showLive(clock, screen, () => Promise.resolve([]));
   view.onPlan([exampleFault], '/run');
   view.onStart(exampleFault, 'agent and apiserver');
@@ -68,10 +84,16 @@ test('the picture fits the screen, and its lines stay when it ends', async () =>
   text = '';
   await clock.advance(500);
   expect(text).toContain('faults now: none');
+  for (let times = 0; times < 2; times++) view.onVerdict(broken(clock.monotonicMs()));
+  text = '';
+  await clock.advance(500);
+  expect(text).toContain('invariants until 1.0 s: 0 hold, 1 broken');
+  expect(text.match(/ {2}I7: web-1 moved/g)).toHaveLength(1);
   text = '';
   view.onResult(result);
   view[Symbol.dispose]();
   expect(text).toContain('f1 cut agent/1 apiserver starts: agent and apiserver\n');
+  expect(text.match(/VIOLATION so far: I7: web-1 moved/g)).toHaveLength(1);
   expect(text.trimEnd().endsWith('(seed 7)')).toBe(true);
   text = '';
   await clock.advance(60_000);
@@ -88,6 +110,7 @@ test('a small screen shows the head alone', () => {
     leaders: new Leaders(),
     nodes: [],
     tally: new Tally(),
+    checks: [],
     events: ['an event'],
   };
   expect(renderLive(state, { columns: 10, rows: 3 })).toEqual(['chaos  0.0', '', 'faults now']);

@@ -11,7 +11,10 @@ const base64 = z.base64();
 /** One fault of a schedule: what happens to whom, when and how long. */
 export const PLANNED_FAULT = z.looseObject({ id: text, kind: text, target: text, atMs: ms, durationMs: ms.optional() });
 
-/** `run.json`: one object. Unknown fields are kept; a report prints them. */
+/**
+ * `run.json`: one object. Unknown fields are kept; a report prints them. `begun.json` is the same at the beginning of the run, with the
+ * beginning as its end.
+ */
 export const RUN = z.looseObject({
   format: z.literal(1),
   clusterId: text,

@@ -1,11 +1,11 @@
 import { World } from './history/world.ts';
 import { INVARIANTS } from './invariants/all.ts';
-import type { Observer } from './invariants/invariant.ts';
+import type { Invariant, Observer } from './invariants/invariant.ts';
 import { namesIn, readLines, readRun } from './read-artifacts.ts';
 import { UNDISTURBED_KEYS, type Run } from './artifacts.ts';
 import { type Parts, partsOf, replay } from './replay.ts';
 import { ClientLoadObserver } from './report/client-load.ts';
-import { Findings, type Verdict } from './verdict.ts';
+import { Findings, type Verdict, type VerdictSoFar } from './verdict.ts';
 
 /**
  * Checks I1 to I35 on the artefacts of a run, in time linear in their size. Memory holds the live objects, and some numbers for each
@@ -16,14 +16,9 @@ export async function check(folder: string, more: (world: World) => readonly Obs
   const parts = await partsOf(folder, run);
   const world = new World(run);
   world.undisturbed = await readUndisturbed(folder, run);
-  const checks = INVARIANTS.map((invariant) => {
-    const findings = new Findings();
-    const missing = invariant.needs.find((part) => parts[part].length === 0);
-    return { invariant, findings, missing, observer: invariant.observe(world, findings) };
-  });
-  const active = checks.flatMap(({ missing, observer }) => (missing === undefined ? [observer] : []));
+  const checks = startChecks(world, parts);
   const load = new ClientLoadObserver(world);
-  await replay(folder, run, parts, world, [...active, load, ...more(world)]);
+  await replay(folder, { run, parts, world, observers: [...activeOf(checks), load, ...more(world)] });
   const invariants = checks.map(({ invariant: { id, title, unit, needs }, findings, missing }) => {
     const broken = needs.includes('etcd') ? world.problems[0] : undefined;
     return findings.verdict(id, title, unit, missing === undefined ? broken : absence(missing, parts));
@@ -31,6 +26,45 @@ export async function check(folder: string, more: (world: World) => readonly Obs
   const violated = invariants.some(({ violationCount }) => violationCount > 0);
   const outcome = violated ? 'violations' : world.problems.length > 0 ? 'unusable' : 'ok';
   return { outcome, problems: world.problems, invariants, loads: load.loads() };
+}
+
+/**
+ * Checks what a run that is still recorded shows before a time. An invariant decides as lines come, or when its observer finishes: only the
+ * first kind is judged here, so that no violation is reported that the whole run does not have. Throws an ArtifactError.
+ */
+export async function checkUntil(folder: string, untilMs: number): Promise<VerdictSoFar> {
+  const begun = await readRun(folder, 'begun.json');
+  // Nobody knows the end yet.
+  const run = { ...begun, endedAtMs: Number.POSITIVE_INFINITY };
+  const parts = await partsOf(folder, run);
+  const world = new World(run);
+  const checks = startChecks(world, parts);
+  await replay(folder, { run, parts, world, observers: activeOf(checks), untilMs });
+  const invariants = checks.map(({ invariant: { id, title, unit }, findings, observer }) => {
+    const open = observer.finish === undefined ? `no ${unit} yet` : 'decided at the end';
+    const verdict = findings.verdict(id, title, unit, undefined);
+    return verdict.checked > 0 || verdict.violationCount > 0 ? verdict : { ...verdict, notChecked: open };
+  });
+  return { untilMs, invariants };
+}
+
+interface Check {
+  readonly invariant: Invariant;
+  readonly findings: Findings;
+  readonly missing: keyof Parts | undefined;
+  readonly observer: Observer;
+}
+
+function startChecks(world: World, parts: Parts): readonly Check[] {
+  return INVARIANTS.map((invariant) => {
+    const findings = new Findings();
+    const missing = invariant.needs.find((part) => parts[part].length === 0);
+    return { invariant, findings, missing, observer: invariant.observe(world, findings) };
+  });
+}
+
+function activeOf(checks: readonly Check[]): readonly Observer[] {
+  return checks.flatMap(({ missing, observer }) => (missing === undefined ? [observer] : []));
 }
 
 function absence(part: keyof Parts, parts: Parts): string {

@@ -23,10 +23,10 @@ export {
   type Run,
 } from './artifacts.ts';
 export { ArtifactError, namesIn, readLines, readRun, type Source } from './read-artifacts.ts';
-export { check } from './check.ts';
+export { check, checkUntil } from './check.ts';
 export { checkFences } from './check-fences.ts';
 export { checkLinearizable, type Operation } from './linearizability.ts';
 export { writeReport } from './report/write-report.ts';
 export { exitCodeOf, formatVerdict } from './verdict-text.ts';
-export type { InvariantVerdict, Verdict, Violation } from './verdict.ts';
+export type { FollowAnswer, InvariantVerdict, Verdict, VerdictSoFar, Violation } from './verdict.ts';
 export { ChangeLog, changesOf, type ResourceChange, VALIDATORS, type WatchRecording } from './watch-validators.ts';

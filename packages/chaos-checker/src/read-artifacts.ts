@@ -22,15 +22,17 @@ const MAX_RUN_BYTES = 16 * 1024 * 1024;
 const MAX_LINE_CHARACTERS = 64 * 1024 * 1024;
 const MAX_FILES = 10_000;
 
-/** `run.json` of a run's folder. Throws an ArtifactError. */
-export async function readRun(folder: string): Promise<Run> {
-  const file = path.join(folder, 'run.json');
-  const { size } = await stat(file).catch((cause: unknown) => {
-    throw new ArtifactError(`${folder} is not a run: run.json cannot be read`, { cause });
+/** How a file ends: a `growing` one may end within a line, which is left out. */
+export type FileEnd = 'complete' | 'growing';
+
+/** `run.json` of a run's folder, or `begun.json` of one that goes on. Throws an ArtifactError. */
+export async function readRun(folder: string, name: 'run.json' | 'begun.json' = 'run.json'): Promise<Run> {
+  const { size } = await stat(path.join(folder, name)).catch((cause: unknown) => {
+    throw new ArtifactError(`${folder} is not a run: ${name} cannot be read`, { cause });
   });
-  if (size > MAX_RUN_BYTES) throw new ArtifactError(`run.json has ${size} bytes, more than ${MAX_RUN_BYTES}`);
-  for await (const [run] of parsedLines(folder, 'run.json', RUN, { wholeFile: true })) return run;
-  throw new ArtifactError('run.json is empty');
+  if (size > MAX_RUN_BYTES) throw new ArtifactError(`${name} has ${size} bytes, more than ${MAX_RUN_BYTES}`);
+  for await (const [run] of parsedLines(folder, name, RUN, 'object')) return run;
+  throw new ArtifactError(`${name} is empty`);
 }
 
 /**
@@ -41,8 +43,9 @@ export function readLines<T extends z.ZodType>(
   folder: string,
   file: string,
   schema: T,
+  end: FileEnd = 'complete',
 ): AsyncGenerator<readonly [z.infer<T>, Source]> {
-  return parsedLines(folder, file, schema, { wholeFile: false });
+  return parsedLines(folder, file, schema, end);
 }
 
 /** Names of the `.jsonl` files of a folder of the run, sorted, without endings. Empty if the folder does not exist. */
@@ -60,15 +63,15 @@ async function* parsedLines<T extends z.ZodType>(
   folder: string,
   file: string,
   schema: T,
-  { wholeFile }: { wholeFile: boolean },
+  content: FileEnd | 'object',
 ): AsyncGenerator<readonly [z.infer<T>, Source]> {
   const input = await open(folder, file);
   if (input === undefined) return;
   let line = 0;
-  for await (const content of wholeFile ? [await whole(input)] : linesOf(input, file)) {
+  for await (const text of content === 'object' ? [await whole(input)] : linesOf(input, file, content)) {
     line++;
-    if (content === '') continue;
-    yield [parseLine(content, { file, line }, schema), { file, line }];
+    if (text === '') continue;
+    yield [parseLine(text, { file, line }, schema), { file, line }];
   }
 }
 
@@ -125,8 +128,8 @@ async function whole(input: Readable): Promise<string> {
   return all;
 }
 
-/** Lines without their ends. The last one needs none: a run that was killed may end within a line, which is then no JSON. */
-async function* linesOf(input: Readable, file: string): AsyncGenerator<string> {
+/** Lines without their ends. The last one of a complete file needs none: a run that was killed may end within a line, which is no JSON. */
+async function* linesOf(input: Readable, file: string, end: FileEnd): AsyncGenerator<string> {
   let parts: string[] = [];
   let characters = 0;
   let line = 1;
@@ -134,12 +137,12 @@ async function* linesOf(input: Readable, file: string): AsyncGenerator<string> {
     for await (const chunk of input.setEncoding('utf8')) {
       let from = 0;
       const piece = chunk as string;
-      for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', from)) {
-        yield parts.join('') + piece.slice(from, end);
+      for (let at = piece.indexOf('\n'); at >= 0; at = piece.indexOf('\n', from)) {
+        yield parts.join('') + piece.slice(from, at);
         parts = [];
         characters = 0;
         line++;
-        from = end + 1;
+        from = at + 1;
       }
       parts.push(piece.slice(from));
       characters += piece.length - from;
@@ -152,5 +155,5 @@ async function* linesOf(input: Readable, file: string): AsyncGenerator<string> {
     throw new ArtifactError(`${file}:${line}: cannot be read`, { cause: error });
   }
   const last = parts.join('');
-  if (last !== '') yield last;
+  if (last !== '' && end === 'complete') yield last;
 }

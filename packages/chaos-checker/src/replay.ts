@@ -2,7 +2,7 @@ import { CLIENT_LINE, ENGINE_LINE, FAULT_LINE, INITIAL_KEYS, METRIC_LINE, type R
 import { mergedHistory } from './history/etcd-history.ts';
 import { type World } from './history/world.ts';
 import type { Observer, Part } from './invariants/invariant.ts';
-import { ArtifactError, namesIn, readLines } from './read-artifacts.ts';
+import { ArtifactError, type FileEnd, namesIn, readLines } from './read-artifacts.ts';
 
 interface Step {
   readonly atMs: number;
@@ -28,27 +28,43 @@ export async function partsOf(folder: string, run: Run): Promise<Parts> {
   };
 }
 
+/** A folder that is read, and how its files end. */
+interface Files {
+  readonly folder: string;
+  readonly end: FileEnd;
+}
+
+export interface ReplayOptions {
+  readonly run: Run;
+  readonly parts: Parts;
+  readonly world: World;
+  readonly observers: readonly Observer[];
+  /**
+   * Only the lines before this time, all of which must be in the files, though the run is still recorded. The observers do not finish: what
+   * they find is found in the whole run too, because that begins with the same lines.
+   */
+  readonly untilMs?: number;
+}
+
 /** Reads a run once, in the order of its time, and shows each line to the observers. Throws an ArtifactError. */
-export async function replay(
-  folder: string,
-  run: Run,
-  parts: Parts,
-  world: World,
-  observers: readonly Observer[],
-): Promise<void> {
+export async function replay(folder: string, options: ReplayOptions): Promise<void> {
+  const { run, parts, world, observers, untilMs } = options;
   await readInitial(folder, run, world);
   for (const observer of observers) observer.begin?.();
-  const streams: AsyncIterator<Step>[] = [
-    historySteps(folder, run, world, observers),
-    ...parts.engine.map((host) => engineSteps(folder, host, world, observers)),
-    ...parts.faults.map(() => faultSteps(folder, world, observers)),
-    ...parts.clients.map((name) => clientSteps(folder, name, observers)),
-    ...parts.metrics.map((name) => metricSteps(folder, name, observers)),
+  const files: Files = { folder, end: untilMs === undefined ? 'complete' : 'growing' };
+  const streams: AsyncGenerator<Step>[] = [
+    historySteps(files, run, world, observers),
+    ...parts.engine.map((host) => engineSteps(files, host, world, observers)),
+    ...parts.faults.map(() => faultSteps(files, world, observers)),
+    ...parts.clients.map((name) => clientSteps(files, name, observers)),
+    ...parts.metrics.map((name) => metricSteps(files, name, observers)),
   ];
   for await (const step of inOrder(streams)) {
+    if (untilMs !== undefined && step.atMs >= untilMs) return;
     world.nowMs = Math.max(world.nowMs, step.atMs);
     step.apply();
   }
+  if (untilMs !== undefined) return;
   world.nowMs = Math.max(world.nowMs, run.endedAtMs);
   for (const observer of observers) observer.finish?.();
 }
@@ -65,7 +81,15 @@ async function readInitial(folder: string, run: Run, world: World): Promise<void
 }
 
 /** Merges streams by time. Of those with the same time, the first one comes first. */
-async function* inOrder(streams: readonly AsyncIterator<Step>[]): AsyncGenerator<Step> {
+async function* inOrder(streams: readonly AsyncGenerator<Step>[]): AsyncGenerator<Step> {
+  try {
+    yield* merged(streams);
+  } finally {
+    await Promise.all(streams.map((stream) => stream.return(undefined)));
+  }
+}
+
+async function* merged(streams: readonly AsyncGenerator<Step>[]): AsyncGenerator<Step> {
   const heads = await Promise.all(streams.map((stream) => stream.next()));
   for (;;) {
     let first: number | undefined;
@@ -83,13 +107,13 @@ async function* inOrder(streams: readonly AsyncIterator<Step>[]): AsyncGenerator
 }
 
 async function* historySteps(
-  folder: string,
+  { folder, end }: Files,
   run: Run,
   world: World,
   observers: readonly Observer[],
 ): AsyncGenerator<Step> {
   let last = run.firstRevision - 1;
-  for await (const revision of mergedHistory(folder, run.etcdMembers, run.firstRevision)) {
+  for await (const revision of mergedHistory(folder, run.etcdMembers, { firstRevision: run.firstRevision, end })) {
     const { atMs, source, events } = revision;
     const apply = () => {
       if (revision.revision !== last + 1) {
@@ -113,12 +137,12 @@ async function* historySteps(
 }
 
 async function* engineSteps(
-  folder: string,
+  { folder, end }: Files,
   host: string,
   world: World,
   observers: readonly Observer[],
 ): AsyncGenerator<Step> {
-  for await (const [line, source] of readLines(folder, `engine/${host}.jsonl`, ENGINE_LINE)) {
+  for await (const [line, source] of readLines(folder, `engine/${host}.jsonl`, ENGINE_LINE, end)) {
     const apply = () => {
       for (const change of world.applyEngine(host, line, source)) {
         for (const observer of observers) observer.container?.(change);
@@ -128,8 +152,8 @@ async function* engineSteps(
   }
 }
 
-async function* faultSteps(folder: string, world: World, observers: readonly Observer[]): AsyncGenerator<Step> {
-  for await (const [line, source] of readLines(folder, 'faults.jsonl', FAULT_LINE)) {
+async function* faultSteps({ folder, end }: Files, world: World, observers: readonly Observer[]): AsyncGenerator<Step> {
+  for await (const [line, source] of readLines(folder, 'faults.jsonl', FAULT_LINE, end)) {
     const apply = () => {
       world.applyFault(line);
       for (const observer of observers) observer.fault?.(line, source);
@@ -138,9 +162,13 @@ async function* faultSteps(folder: string, world: World, observers: readonly Obs
   }
 }
 
-async function* clientSteps(folder: string, name: string, observers: readonly Observer[]): AsyncGenerator<Step> {
+async function* clientSteps(
+  { folder, end }: Files,
+  name: string,
+  observers: readonly Observer[],
+): AsyncGenerator<Step> {
   const interested = observers.filter(({ client }) => client !== undefined);
-  for await (const [line, source] of readLines(folder, `clients/${name}.jsonl`, CLIENT_LINE)) {
+  for await (const [line, source] of readLines(folder, `clients/${name}.jsonl`, CLIENT_LINE, end)) {
     const apply = () => {
       for (const observer of interested) observer.client?.(line, source);
     };
@@ -148,9 +176,13 @@ async function* clientSteps(folder: string, name: string, observers: readonly Ob
   }
 }
 
-async function* metricSteps(folder: string, name: string, observers: readonly Observer[]): AsyncGenerator<Step> {
+async function* metricSteps(
+  { folder, end }: Files,
+  name: string,
+  observers: readonly Observer[],
+): AsyncGenerator<Step> {
   const interested = observers.filter(({ metric }) => metric !== undefined);
-  for await (const [line, source] of readLines(folder, `metrics/${name}.jsonl`, METRIC_LINE)) {
+  for await (const [line, source] of readLines(folder, `metrics/${name}.jsonl`, METRIC_LINE, end)) {
     const apply = () => {
       for (const observer of interested) observer.metric?.(line, source);
     };

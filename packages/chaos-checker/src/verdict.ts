@@ -52,6 +52,17 @@ export interface Verdict {
   readonly loads: readonly ClientLoad[];
 }
 
+/** What the lines before a time say of a run that goes on. An invariant without a decided case has `notChecked`. */
+export interface VerdictSoFar {
+  readonly untilMs: number;
+  readonly invariants: readonly InvariantVerdict[];
+}
+
+/** A line of `check --follow`. `cpuMs` is the processor time of the check. */
+export type FollowAnswer = (VerdictSoFar | { readonly untilMs: number; readonly problem: string }) & {
+  readonly cpuMs: number;
+};
+
 const MAX_VIOLATIONS = 100;
 const MAX_EVIDENCE = 12;
 

@@ -57,8 +57,14 @@ export class RunFolder implements AsyncDisposable {
     writeFileSync(join(this.path, file), text);
   }
 
-  run(run: Run): void {
-    writeFileSync(join(this.path, 'run.json'), `${JSON.stringify(run, undefined, 2)}\n`);
+  run(run: Run, name: 'run.json' | 'begun.json' = 'run.json'): void {
+    this.text(name, `${JSON.stringify(run, undefined, 2)}\n`);
+  }
+
+  /** Resolves when all lines so far are in the files, or cannot be written, which is reported at the end. */
+  async flushed(): Promise<void> {
+    const streams = [...this.#files.values()];
+    await Promise.all(streams.map((stream) => new Promise<void>((resolve) => stream.write('', () => resolve()))));
   }
 
   /** Appends a line with the time, and returns that. */

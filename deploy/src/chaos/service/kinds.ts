@@ -58,6 +58,9 @@ export const CHAOS_RUNS = defineKind({
     longestGapMs: count.optional(),
     lines: z.array(z.string()).max(200).optional(),
     violations: z.array(z.string()).max(100).optional(),
+    // While the run goes on: until when the checker has judged what is recorded.
+    checkedUntil: z.string().optional(),
+    checks: z.string().optional(),
     invariants: z
       .array(
         z.object({
@@ -80,6 +83,7 @@ export const CHAOS_RUNS = defineKind({
     { name: 'Faults', path: '.status.startedFaults', type: 'integer' },
     { name: 'Gap ms', path: '.status.longestGapMs', type: 'integer' },
     { name: 'Seed', path: '.status.seed', type: 'integer' },
+    { name: 'Invariants', path: '.status.checks' },
     { name: 'Message', path: '.status.message', priority: 1 },
     { name: 'Age', path: '.metadata.creationTimestamp', type: 'date' },
   ],

@@ -58,6 +58,30 @@ test.each([
   expect(end.endedAt).toBe('2026-01-01T00:00:00Z');
 });
 
+test('the checker has its say while the run goes on, and the last word at its end', async () => {
+  const { clock, status } = startRun();
+  await clock.advance(5_000);
+  const broken = {
+    ...invariant,
+    invariant: 'I7',
+    violationCount: 1,
+    violations: [{ what: 'web-1 moved', atMs: 1, evidence: [] }],
+  };
+  const open = { ...invariant, invariant: 'I21', checked: 0, notChecked: 'decided at the end' };
+  status.view.onVerdict({ untilMs: clock.monotonicMs() - 2_000, invariants: [invariant, broken, open] });
+  expect(status.current).toMatchObject({
+    checks: 'so far 1 hold, 1 broken, 1 not checked',
+    checkedUntil: '2026-01-01T00:00:03Z',
+    violations: ['I7: web-1 moved'],
+    invariants: [{ state: 'holds' }, { state: 'broken' }, { state: 'not checked', notChecked: 'decided at the end' }],
+  });
+  expect(status.current.lines?.at(-1)).toContain('VIOLATION so far: I7: web-1 moved');
+  const end = status.end({ result: exampleResult, verdict });
+  expect(end).toMatchObject({ phase: 'Passed', checks: '1 hold, 0 broken, 0 not checked', violations: [] });
+  expect(end.invariants).toHaveLength(1);
+  expect(end).not.toHaveProperty('checkedUntil');
+});
+
 test('texts and their number are bounded', () => {
   const { status } = startRun();
   for (let line = 0; line < 300; line++) status.view.onPhase('x'.repeat(2_000));
@@ -65,6 +89,9 @@ test('texts and their number are bounded', () => {
   expect(lines).toHaveLength(100);
   expect(Math.max(message.length, ...lines.map(({ length }) => length))).toBeLessThan(600);
   const violations = Array.from({ length: 1_000 }, () => 'y'.repeat(2_000));
+  const found = violations.map((what, index) => ({ what: `${index} ${what}`, atMs: 0, evidence: [] }));
+  status.view.onVerdict({ untilMs: 0, invariants: [{ ...invariant, violationCount: 1_000, violations: found }] });
+  expect(JSON.stringify(status.current).length).toBeLessThan(100_000);
   const end = status.end({ result: { ...exampleResult, violations }, verdict });
   expect(JSON.stringify(end).length).toBeLessThan(100_000);
 });

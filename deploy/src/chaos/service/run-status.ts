@@ -2,7 +2,15 @@ import { type Clock, formatTime } from '@gantry/base';
 import type { InvariantVerdict, Verdict } from '@gantry/chaos-checker';
 import { type CheckedResult, saysNothing } from '../campaign.ts';
 import { Leaders } from '../elections.ts';
-import { type CampaignView, describeEvents, describeResult, faultName, seconds } from '../show-lines.ts';
+import {
+  type CampaignView,
+  describeChecks,
+  describeEvents,
+  describeResult,
+  faultName,
+  seconds,
+  violationsOf,
+} from '../show-lines.ts';
 import { Tally } from '../workloads/tally.ts';
 import type { ChaosRunStatus } from './kinds.ts';
 
@@ -47,6 +55,17 @@ export class RunStatus {
         this.#known = { ...this.#known, startedFaults: startedFaults + 1, message: `${faultName(fault)} acts` };
         events.onStart(fault, detail);
       },
+      onVerdict: (verdict) => {
+        const { untilMs, invariants } = verdict;
+        this.#known = {
+          ...this.#known,
+          checkedUntil: formatTime(clock.now() - (clock.monotonicMs() - untilMs)),
+          checks: `so far ${describeChecks(verdict)}`,
+          violations: violationsOf(verdict).slice(0, MAX_VIOLATIONS).map(short),
+          invariants: invariants.map(describeInvariant),
+        };
+        events.onVerdict(verdict);
+      },
       onHeal: (fault) => {
         this.#active.delete(fault.id);
         events.onHeal(fault);
@@ -74,7 +93,9 @@ export class RunStatus {
     const phase = result.violations.length > 0 ? 'Violated' : saysNothing(result) ? 'Inconclusive' : 'Passed';
     const violations = result.violations.slice(0, MAX_VIOLATIONS).map(short);
     const message = messageOf(result, verdict);
-    return { ...this.#ended(), phase, message, violations, invariants: verdict.invariants.map(describeInvariant) };
+    const invariants = verdict.invariants.map(describeInvariant);
+    const { checkedUntil: _, ...ended } = this.#ended();
+    return { ...ended, phase, message, violations, invariants, checks: describeChecks(verdict) };
   }
 
   /** The campaign did not come to a result. */

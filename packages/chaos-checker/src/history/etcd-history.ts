@@ -1,5 +1,5 @@
 import { ETCD_LINE, type EtcdEvent } from '../artifacts.ts';
-import { readLines, type Source } from '../read-artifacts.ts';
+import { type FileEnd, readLines, type Source } from '../read-artifacts.ts';
 
 /** All events of one etcd revision, as one member delivered them. */
 interface RevisionGroup {
@@ -19,10 +19,18 @@ export interface Revision extends RevisionGroup {
 export async function* mergedHistory(
   folder: string,
   members: readonly string[],
-  firstRevision: number,
+  { firstRevision, end }: { readonly firstRevision: number; readonly end: FileEnd },
 ): AsyncGenerator<Revision> {
-  const readers = members.map((member) => new MemberReader(folder, `etcd/${member}.jsonl`, firstRevision));
-  for (const reader of readers) await reader.advance();
+  const readers = members.map((member) => new MemberReader(folder, `etcd/${member}.jsonl`, { firstRevision, end }));
+  try {
+    for (const reader of readers) await reader.advance();
+    yield* inRevisions(readers);
+  } finally {
+    await Promise.all(readers.map((reader) => reader.close()));
+  }
+}
+
+async function* inRevisions(readers: readonly MemberReader[]): AsyncGenerator<Revision> {
   for (;;) {
     const live = readers.filter(({ head }) => head !== undefined);
     if (live.length === 0) return;
@@ -53,10 +61,18 @@ class MemberReader {
   #expectedFrom: number;
   #backwards: { what: string; source: Source }[] = [];
 
-  constructor(folder: string, file: string, firstRevision: number) {
+  constructor(
+    folder: string,
+    file: string,
+    { firstRevision, end }: { readonly firstRevision: number; readonly end: FileEnd },
+  ) {
     this.#file = file;
     this.#expectedFrom = firstRevision;
-    this.#groups = this.#read(folder);
+    this.#groups = this.#read(folder, end);
+  }
+
+  async close(): Promise<void> {
+    await this.#groups.return(undefined);
   }
 
   async advance(): Promise<void> {
@@ -81,9 +97,9 @@ class MemberReader {
       : [...found, { what: `${this.#file} has other events at revision ${revision}`, source: head.source }];
   }
 
-  async *#read(folder: string): AsyncGenerator<RevisionGroup> {
+  async *#read(folder: string, end: FileEnd): AsyncGenerator<RevisionGroup> {
     let group: RevisionGroup | undefined;
-    for await (const [line, source] of readLines(folder, this.#file, ETCD_LINE)) {
+    for await (const [line, source] of readLines(folder, this.#file, ETCD_LINE, end)) {
       if ('compacted' in line) {
         if (group !== undefined) yield group;
         group = undefined;

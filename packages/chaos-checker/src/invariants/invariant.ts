@@ -22,7 +22,10 @@ export interface Observer {
   client?(line: ClientLine, source: Source): void;
   fault?(line: FaultLine, source: Source): void;
   metric?(line: MetricLine, source: Source): void;
-  /** The run has ended. */
+  /**
+   * The run has ended. Only here an observer may decide by what does not come any more: all else it decides as lines come, also while the run
+   * is still recorded.
+   */
   finish?(): void;
 }
 

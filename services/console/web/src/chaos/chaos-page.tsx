@@ -196,7 +196,7 @@ function RunView({ run, now, mayDelete }: RunProps): ReactNode {
           </tbody>
         </table>
       )}
-      <Outcome run={run} />
+      <Outcome run={run} now={now} />
       <pre className="code" aria-label="Events" tabIndex={0}>
         {(status.lines ?? []).join('\n')}
       </pre>
@@ -220,10 +220,16 @@ function EndButton({ run: { name, status } }: Pick<RunProps, 'run'>): ReactNode 
   );
 }
 
-function Outcome({ run: { status } }: Pick<RunProps, 'run'>): ReactNode {
-  const { violations = [], invariants = [], folder, replay } = status;
+function Outcome({ run: { status }, now }: Pick<RunProps, 'run' | 'now'>): ReactNode {
+  const { violations = [], invariants = [], checks, checkedUntil, folder, replay } = status;
   return (
     <>
+      {checks === undefined ? null : (
+        <p>
+          Invariants: {checks}
+          {checkedUntil === undefined ? '' : `, by what was recorded ${formatAge(now - Date.parse(checkedUntil))} ago`}.
+        </p>
+      )}
       {violations.length === 0 ? null : (
         <ul className="findings">
           {violations.map((violation) => (
@@ -250,9 +256,7 @@ function Outcome({ run: { status } }: Pick<RunProps, 'run'>): ReactNode {
                 <th scope="row">{invariant}</th>
                 <td data-tone={toneOf(state)}>{state}</td>
                 <td>{title}</td>
-                <td title={notChecked}>
-                  {checked} {unit}
-                </td>
+                <td title={notChecked}>{checked === 0 && notChecked !== '' ? notChecked : `${checked} ${unit}`}</td>
               </tr>
             ))}
           </tbody>

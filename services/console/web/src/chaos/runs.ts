@@ -39,7 +39,10 @@ export interface RunStatus {
   readonly longestGapMs?: number;
   readonly lines?: readonly string[];
   readonly violations?: readonly string[];
+  /** What the checker says: of what is recorded until `checkedUntil`, while the run goes on. */
   readonly invariants?: readonly Invariant[];
+  readonly checks?: string;
+  readonly checkedUntil?: string;
   readonly folder?: string;
   readonly replay?: string;
 }
