@@ -78,6 +78,9 @@ test('a campaign heals what a killed one left, ends without a violation, and lea
     // Shorter than the limit of the program below: what does not become right is said.
     '--settle',
     '240s',
+    // The machine runs other tests at the same time.
+    '--takeover',
+    '60s',
     '--undisturbed',
     'none',
     '--json',

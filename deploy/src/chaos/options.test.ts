@@ -29,6 +29,7 @@ test('without options, five minutes of all faults and workloads, with a seed tha
   expect(options.workloads).toEqual(WORKLOADS);
   expect(options.seed).toBe(Math.floor((2 ** 32 - 1) / 2));
   expect(options.text['seed']).toBe(options.seed);
+  expect(options.text).not.toHaveProperty('bounds');
 });
 
 test('options choose kinds, workloads, the time and the seed', () => {
@@ -46,6 +47,10 @@ test('options choose kinds, workloads, the time and the seed', () => {
   expect(options.kinds.map(({ kind }) => kind)).toEqual(['kill', 'pause']);
   expect(options.workloads.map(({ name }) => name)).toEqual(['counters']);
   expect(options).toMatchObject({ durationMs: 90_000, seed: 7, output: 'json' });
+});
+
+test('the checker reads the bound for takeovers in the options of the run', () => {
+  expect(read('--takeover', '1m').text['bounds']).toEqual({ takeoverMs: 60_000 });
 });
 
 test('a run is replayed with its seed, its workloads and its schedule', () => {
@@ -81,6 +86,7 @@ test.each([
   [['--undisturbed', 'never'], '--undisturbed: never is no duration'],
   [['--rate', '0'], '--rate: 0 is no whole number from 1 to 2000'],
   [['--before', 'soon'], '--before: soon is no duration'],
+  [['--takeover', 'soon'], '--takeover: soon is no duration'],
   [['--intensity', '0'], '--intensity: 0 is no whole number from 1 to 10'],
   [['--seed', '-1'], '--seed'],
   [['--seed=1.5'], '--seed'],

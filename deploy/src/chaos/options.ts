@@ -38,7 +38,7 @@ export interface CampaignOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|none|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
+  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--takeover 15s] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|none|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
 /** More is more than one process sends. */
 const MAX_RATE = 2_000;
@@ -88,8 +88,13 @@ export function readOptions(
     afterViolations: values.shrink ? 'shrink' : 'end',
     output: values.json ? 'json' : 'lines',
     picture: values.picture === undefined ? undefined : resolve(folder, values.picture),
-    text: { ...values, seed },
+    text: { ...values, seed, ...boundsOf(values) },
   };
+}
+
+/** What the checker reads of a run whose bounds are not its own. */
+function boundsOf({ takeover }: Values) {
+  return takeover === undefined ? {} : { bounds: { takeoverMs: duration('--takeover', takeover) } };
 }
 
 function parse(args: readonly string[]) {
@@ -102,6 +107,7 @@ function parse(args: readonly string[]) {
         calm: { type: 'string', default: '75s' },
         undisturbed: { type: 'string', default: '20s' },
         before: { type: 'string', default: '3s' },
+        takeover: { type: 'string' },
         rate: { type: 'string' },
         faults: { type: 'string', default: 'all' },
         intensity: { type: 'string', default: '2' },
