@@ -120,6 +120,42 @@ test('a run that is deleted is ended and healed before its object goes', async (
   expect([status?.phase, metadata.finalizers]).toEqual(['Failed', ['example.com/other']]);
 });
 
+test.each(['gone', 'replaced'] as const)(
+  'a run whose object is %s without its finalizer ends, and others can start',
+  async (how) => {
+    const { campaigns, client, create, locks, read, remove, runs, start, step } = await createSubject();
+    await create('a');
+    await start('a');
+    await client.patch(CHAOS_RUNS, { namespace: '', name: 'a' }, { merge: { metadata: { finalizers: null } } }, signal);
+    await remove('a');
+    if (how === 'gone') await runs.endReplaced('a', undefined);
+    else {
+      await create('a');
+      await step('a');
+      // What the first one's campaign came to says nothing about the second object.
+      expect([(await read('a')).status?.phase, (await read('a')).metadata.finalizers]).toEqual([
+        undefined,
+        ['example.com/other', FINALIZER],
+      ]);
+    }
+    expect([campaigns[0]?.stop.aborted, locks.taken]).toEqual([true, 0]);
+    await create('b');
+    await start('b');
+    expect(campaigns).toHaveLength(2);
+    await runs.end();
+  },
+);
+
+test('a run that is deleted before it starts goes at once', async () => {
+  const { campaigns, create, locks, read, remove, start, step } = await createSubject();
+  locks.holder = 'npm run chaos runs on this cluster';
+  await create('a');
+  await start('a');
+  await remove('a');
+  await step('a');
+  expect([(await read('a')).metadata.finalizers, campaigns.length]).toEqual([['example.com/other'], 0]);
+});
+
 test('a run of a service that was killed has failed, and can be deleted', async () => {
   const { client, create, read, start, step } = await createSubject();
   await create('a');

@@ -47,8 +47,8 @@ interface Current {
 }
 
 /**
- * Makes the campaigns that ChaosRuns ask for, one at a time. A run whose object is deleted is healed before the object goes. What was left
- * by a process that was killed must be healed before this one starts.
+ * Makes the campaigns that ChaosRuns ask for, one at a time. A run whose object is deleted is healed before the object goes; one whose object
+ * goes without the finalizer ends, too. What was left by a process that was killed must be healed before this one starts.
  */
 export class RunController {
   readonly controller: Controller;
@@ -62,7 +62,9 @@ export class RunController {
       watches: [watchSelf(CHAOS_RUNS)],
       reconcile: async (key, { cache }) => {
         const run = cache.get(CHAOS_RUNS, key);
-        return run === undefined ? {} : await this.reconcile(run);
+        if (run !== undefined) return await this.reconcile(run);
+        await this.endReplaced(key.name, undefined);
+        return {};
       },
     };
   }
@@ -73,9 +75,15 @@ export class RunController {
     await this.#current?.ended;
   }
 
+  /** Ends the campaign of an object that is gone without its finalizer, because another client removed it. `uid` is of the object with its name now. */
+  async endReplaced(name: string, uid: string | undefined): Promise<void> {
+    if (this.#current?.name === name && this.#current.uid !== uid) await this.end();
+  }
+
   /** One step for an object as the cache has it. */
   async reconcile(run: ChaosRun): Promise<{ readonly requeueAfterMs?: number }> {
-    const { deletionTimestamp, finalizers = [], uid } = run.metadata;
+    const { deletionTimestamp, finalizers = [], name = '', uid } = run.metadata;
+    await this.endReplaced(name, uid);
     const isHeld = finalizers.includes(FINALIZER);
     const isCurrent = this.#current !== undefined && this.#current.uid === uid;
     if (deletionTimestamp !== undefined) {
@@ -144,6 +152,7 @@ export class RunController {
     await reported;
     say(`${name}: ${last.phase}: ${last.message}`);
     const persist = async () => {
+      if ((await this.#read(run)) === undefined) return;
       await this.#write(run, last);
       await this.#release(run);
     };
@@ -181,12 +190,18 @@ export class RunController {
     await this.#patch(run, { metadata: { uid: run.metadata.uid }, status }, 'status');
   }
 
+  /** The object as the API has it now. Undefined when it is gone, also when another one has its name. */
+  async #read(run: ChaosRun): Promise<ChaosRun | undefined> {
+    const signal = AbortSignal.timeout(WRITE_MS);
+    const now = await ignoreNotFound(this.#options.client.get(CHAOS_RUNS, keyOf(run), signal));
+    return now?.metadata.uid === run.metadata.uid ? now : undefined;
+  }
+
   /** Takes the finalizer from the object as it is now: others may have changed the list since it was read. */
-  async #release({ metadata }: ChaosRun): Promise<void> {
-    const key = { namespace: '', name: metadata.name ?? '' };
-    const now = await ignoreNotFound(this.#options.client.get(CHAOS_RUNS, key, AbortSignal.timeout(WRITE_MS)));
-    const { uid, finalizers = [] } = now?.metadata ?? {};
-    if (now === undefined || uid !== metadata.uid || !finalizers.includes(FINALIZER)) return;
+  async #release(run: ChaosRun): Promise<void> {
+    const now = await this.#read(run);
+    const { finalizers = [] } = now?.metadata ?? {};
+    if (now === undefined || !finalizers.includes(FINALIZER)) return;
     const others = finalizers.filter((name) => name !== FINALIZER);
     await this.#patch(now, { metadata: finalizersOf(now, others) });
   }

@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import { CommandError } from '../../machine/command-error.ts';
 import { FAULT_KINDS } from '../faults/index.ts';
 import { WORKLOADS } from '../workloads/index.ts';
+import { CHAOS_RUNS } from './kinds.ts';
 import { optionsOf } from './run-options.ts';
+
+interface Schema {
+  readonly type: string;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly [bound: string]: unknown;
+}
 
 const choices = { kinds: FAULT_KINDS, impossible: new Map([['delay', 'no netem']]), workloads: WORKLOADS };
 /** With the defaults that the API server sets. */
@@ -20,6 +28,21 @@ test('an empty list of workloads is none, and the run can be replayed so', () =>
   const options = read({ workloads: [] });
   expect(options.workloads).toEqual([]);
   expect(options.text['workload']).toBe('none');
+});
+
+test('each list, text and number of a spec is bounded by the schema', () => {
+  const unbounded: string[] = [];
+  const look = (path: string, { type, items, properties = {}, ...bounds }: Schema): void => {
+    const limit = { array: 'maxItems', string: 'maxLength', integer: 'maximum', number: 'maximum' }[type];
+    if (limit !== undefined && bounds[limit] === undefined) unbounded.push(path);
+    if (items !== undefined) look(`${path}[]`, items);
+    for (const [name, field] of Object.entries(properties)) look(`${path}.${name}`, field);
+  };
+  const [version] = CHAOS_RUNS.definition.spec.versions;
+  const { spec } = (version?.schema?.openAPIV3Schema as unknown as Schema).properties ?? {};
+  if (spec === undefined) throw new Error('the schema has no spec');
+  look('spec', spec);
+  expect(unbounded).toEqual([]);
 });
 
 test('a plan is run to its end, with ids that are given', () => {
@@ -43,6 +66,14 @@ test.each([
   [{ undisturbed: '90m' }, 'spec.undisturbed: at most 1h'],
   [{ plan: [fault, { ...fault, kind: 'x' }] }, 'spec.plan[1].kind: there is no x'],
   [{ plan: [{ ...fault, target: 'postgres' }] }, 'spec.plan[0].target: kill has the targets'],
+  [
+    { plan: [0, 1].map((round) => ({ ...fault, round, durationMs: 1_800_001 })) },
+    'spec.plan: the rounds take more than 1h',
+  ],
+  [{ faults: ['__proto__'] }, 'spec.faults: there is no __proto__'],
+  [{ faults: Array.from({ length: 100 }, (_, i) => `x${i}`) }, 'spec.faults: there is no x0, x1'],
+  [{ duration: '9999999999999h' }, 'spec.duration: 9999999999999h is no duration'],
+  [{ plan: [{ ...fault, kind: 'constructor' }] }, 'spec.plan[0].kind: there is no constructor'],
   [{ plan: [{ ...fault, kind: 'cut' }] }, 'spec.plan[0].peer: cut of scheduler/leader has the peers'],
 ])('%j is refused, and the message names the field', (more, message) => {
   expect(() => read(more)).toThrow(CommandError);

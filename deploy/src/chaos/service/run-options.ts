@@ -1,5 +1,6 @@
 import type { Random } from '@gantry/base';
 import { CommandError } from '../../machine/command-error.ts';
+import type { PlannedFault } from '../fault.ts';
 import { type CampaignOptions, type Choices, readOptions } from '../options.ts';
 import { parsePlan } from '../plan-file.ts';
 import type { ChaosRunSpec } from './kinds.ts';
@@ -31,11 +32,21 @@ export function optionsOf(spec: ChaosRunSpec, choices: Choices, random: Random):
     for (const name of ['duration', 'settle', 'calm', 'undisturbed'] as const) {
       if (options[`${name}Ms`] > HOUR_MS) throw new CommandError(`--${name}: at most 1h`);
     }
-    return plan === undefined ? options : { ...options, plan: parsePlan(textOf(plan), choices) };
+    if (plan === undefined) return options;
+    const planned = parsePlan(textOf(plan), choices);
+    if (lengthOf(planned) > HOUR_MS) throw new CommandError('--plan: the rounds take more than 1h');
+    return { ...options, plan: planned };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     throw new CommandError(fieldsOf(error.message), error.fix);
   }
+}
+
+/** How long the rounds of a schedule take, one after the other. */
+function lengthOf(plan: readonly PlannedFault[]): number {
+  const ends = new Map<number, number>();
+  for (const { round, atMs, durationMs } of plan) ends.set(round, Math.max(ends.get(round) ?? 0, atMs + durationMs));
+  return [...ends.values()].reduce((sum, ms) => sum + ms, 0);
 }
 
 /** An option's list is one text with commas. */

@@ -82,7 +82,13 @@ function listOf(recording: Recording, pathname: string, query: URLSearchParams, 
 }
 
 function placeOf(kinds: readonly Kind[], pathname: string) {
-  const namespace = decodeURIComponent(/\/namespaces\/([^/]+)\/[^/]+$/.exec(pathname)?.[1] ?? '');
+  const encoded = /\/namespaces\/([^/]+)\/[^/]+$/.exec(pathname)?.[1] ?? '';
+  let namespace: string;
+  try {
+    namespace = decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
   const kind = kinds.find((one) => collectionPath(one, namespace) === pathname);
   return kind === undefined ? undefined : { kind, namespace };
 }

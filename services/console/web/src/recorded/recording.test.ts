@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Session } from '../api/http.ts';
+import { linesOf } from '../watch/lines.ts';
 import { createRecordedApi, recordedKinds } from './recorded-api.ts';
 import { readRecording, type RunFile } from './recording.ts';
 
@@ -60,6 +61,11 @@ const MEMBERS = [
     { atMs: 9_500, revision: 13, events: [{ type: 'delete', key: '/registry/pods/a/one', modRevision: 13 }] },
   ),
 ];
+const MEMBER = file('etcd/etcd-0.jsonl', { atMs: 5_500, opened: { fromRevision: 11 } });
+const tooLong = (path: string): RunFile => ({
+  ...file(path),
+  lines: () => linesOf(new Blob(['x'.repeat(17 * 2 ** 20)]).stream()),
+});
 const session: Session = { user: 'jane', groups: [], csrf: '', cluster: { id: 'gantry-1', version: '' } };
 const read = () => readRecording('run', [RUN, INITIAL, ...MEMBERS]);
 
@@ -130,16 +136,85 @@ test('what was not recorded is not found, and nothing can be changed', async () 
   expect(await api.json(review, { method: 'POST' })).toEqual({ status: { allowed: false } });
 });
 
+test('values that are no objects are left out, and names are only texts', async () => {
+  const strange = [
+    null,
+    5,
+    'text',
+    [],
+    { kind: 'Pod', metadata: { name: 'no version' } },
+    { apiVersion: 5, kind: 'Pod', metadata: { name: 'a' } },
+    { apiVersion: 'v1', kind: ['Pod'], metadata: { name: 'a' } },
+    { apiVersion: 'v1', kind: 'Pod' },
+    { apiVersion: 'v1', kind: 'Pod', metadata: 'text' },
+    { apiVersion: 'v1', kind: 'Pod', metadata: { name: { toString: 'x' } } },
+  ];
+  const markup = '<img src=x onerror=alert(1)>';
+  const keys = [
+    ...strange.map((object, index) => key(`pods/a/strange-${index}`, stored(object as object))),
+    key('pods/a/short', Buffer.from([1, 0, 0]).toString('base64')),
+    key('pods/a/header', Buffer.from([1, 0, 0, 0, 255, 255]).toString('base64')),
+    key('pods/__proto__/constructor', stored({ ...pod('constructor', 'Running'), ['__proto__']: { phase: 'x' } })),
+    key('__proto__/a/one', stored({ ...pod('one', 'Running'), kind: '__proto__' })),
+    key(`pods/a/${markup}`, stored(pod(markup, markup))),
+    key('pods', ''),
+    key('pods/a/b/c', ''),
+    key('/', ''),
+  ];
+  const recording = await readRecording('run', [RUN, file('etcd/initial.jsonl', { revision: 10, keys }), ...MEMBERS]);
+  const api = createRecordedApi(recording, session);
+  const { items } = await api.json<{ items: { metadata: { name: string } }[] }>(`/api/v1/pods?resourceVersion=${2560}`);
+  expect(items.map(({ metadata }) => metadata.name)).toEqual(['constructor', markup]);
+  expect(recordedKinds(recording).map(({ id }) => id)).toEqual(['pods', '__proto__']);
+  expect(Object.hasOwn(Object.prototype, 'phase')).toBe(false);
+  await expect(api.fetch('/api/v1/namespaces/%E0%A4%A/pods')).rejects.toMatchObject({ reason: 'NotFound' });
+});
+
 test.each([
   [[RUN, INITIAL], 'it needs run.json and etcd/*.jsonl'],
   [[file('run.json', 'x'), INITIAL, ...MEMBERS], 'run.json: is no JSON object'],
   [[file('run.json', { startedAt: 'x', startedAtMs: 0, clusterId: '' }), INITIAL, ...MEMBERS], 'startedAt is no time'],
+  [[file('run.json', '[1]'), INITIAL, ...MEMBERS], 'run.json: is no JSON object'],
+  [
+    [file('run.json', { startedAt: '+275760-09-13T00:00:00Z', startedAtMs: 0, clusterId: '' }), INITIAL, ...MEMBERS],
+    'run.json: startedAt is no time',
+  ],
+  [
+    [file('run.json', '{"startedAt":"2026-01-01T00:00:00Z","startedAtMs":1e999}'), INITIAL, ...MEMBERS],
+    'run.json: startedAtMs is no time in milliseconds',
+  ],
   [
     [RUN, file('etcd/initial.jsonl', { revision: '1', keys: [] }), ...MEMBERS],
-    'etcd/initial.jsonl:1: revision is no number',
+    'etcd/initial.jsonl:1: revision is no revision',
   ],
-  [[RUN, INITIAL, file('etcd/etcd-0.jsonl', { events: [{ type: 'put' }] })], 'etcd/etcd-0.jsonl:1: value is no text'],
-  [[RUN, { ...INITIAL, size: 2 ** 30 }, ...MEMBERS], 'a file has more than 512 MiB'],
+  [
+    [RUN, file('etcd/initial.jsonl', '{"revision":1e300,"keys":[]}'), ...MEMBERS],
+    'etcd/initial.jsonl:1: revision is no revision',
+  ],
+  [
+    [
+      RUN,
+      file('etcd/initial.jsonl', { revision: 1, keys: [{ key: '/registry/pods/a/b', value: 'no base64' }] }),
+      ...MEMBERS,
+    ],
+    'etcd/initial.jsonl:1: value is no base64',
+  ],
+  [
+    [RUN, INITIAL, file('etcd/etcd-0.jsonl', { atMs: 1, events: [null] })],
+    'etcd/etcd-0.jsonl:1: events[0] is no object',
+  ],
+  [[RUN, INITIAL, file('etcd/etcd-0.jsonl', { events: [] })], 'etcd/etcd-0.jsonl:1: atMs is no time in milliseconds'],
+  [[RUN, INITIAL, file('etcd/etcd-0.jsonl', '{"events":')], 'etcd/etcd-0.jsonl:1: is no JSON object'],
+  [
+    [RUN, INITIAL, file('etcd/etcd-0.jsonl', { atMs: 1, events: [{ type: 'put' }] })],
+    'etcd/etcd-0.jsonl:1: value is no text',
+  ],
+  [[RUN, { ...INITIAL, size: 2 ** 30 }, ...MEMBERS], 'the files have more than 1024 MiB'],
+  [
+    [RUN, INITIAL, ...Array.from({ length: 4 }, () => ({ ...MEMBER, size: 2 ** 28 }))],
+    'the files have more than 1024 MiB',
+  ],
+  [[RUN, INITIAL, tooLong('etcd/etcd-0.jsonl')], 'etcd/etcd-0.jsonl:1: a line has more than 16777216 characters'],
 ])('a folder that is none is refused: %#', async (files, message) => {
   await expect(readRecording('run', files)).rejects.toThrow(message);
 });

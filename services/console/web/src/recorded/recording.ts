@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/objects';
+import { type KubeObject, StatusError } from '@gantry/objects';
 
 /** A file of a run's folder. */
 export interface RunFile {
@@ -15,7 +15,12 @@ export class RecordingError extends Error {
   override readonly name = 'RecordingError';
 }
 
-const MAX_BYTES = 512 * 2 ** 20;
+/** Of all files that are read: the values stay in the browser's memory. */
+const MAX_BYTES = 1024 * 2 ** 20;
+/** The times of RFC 3339 and revisions that have versions. */
+const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
+const MAX_REVISION = 2 ** 44;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const VERSIONS_PER_REVISION = 256;
 const REGISTRY = '/registry/';
 /** API groups without a dot. Any other first segment without a dot is a resource of the core group. */
@@ -89,23 +94,26 @@ export async function readRecording(name: string, files: readonly RunFile[]): Pr
   if (initial === undefined || run === undefined || members.length === 0)
     throw new RecordingError('the folder is none of a run: it needs run.json and etcd/*.jsonl');
   const read = [run, initial, ...members];
-  if (read.some(({ size }) => size > MAX_BYTES)) throw new RecordingError('a file has more than 512 MiB');
+  if (read.reduce((sum, { size }) => sum + size, 0) > MAX_BYTES)
+    throw new RecordingError(`the files have more than ${MAX_BYTES / 2 ** 20} MiB`);
   const facts = await readFacts(run);
   const history = new History(facts.startedAt - facts.startedAtMs);
   for await (const [line, where] of parsed(initial)) {
-    const revision = numberOf(line, 'revision', where);
-    for (const key of arrayOf(line, 'keys', where))
-      history.put(textOf(key, 'key', where), revision, textOf(key, 'value', where));
+    const revision = revisionOf(line, 'revision', where);
+    for (const key of listOf(line, 'keys', where))
+      history.put(textOf(key, 'key', where), revision, base64Of(key, 'value', where));
     history.mark(revision, facts.startedAtMs);
   }
   // Each member has reported all events, unless a fault kept it from it: what one lacks, another has.
   for (const member of members)
     for await (const [line, where] of parsed(member)) {
       if (!Array.isArray(line['events'])) continue;
-      for (const event of arrayOf(line, 'events', where)) {
-        const value = event['type'] === 'delete' ? undefined : textOf(event, 'value', where);
-        history.put(textOf(event, 'key', where), numberOf(event, 'modRevision', where), value);
-        history.mark(numberOf(event, 'modRevision', where), numberOf(line, 'atMs', where));
+      const atMs = timeOf(line, 'atMs', where);
+      for (const event of listOf(line, 'events', where)) {
+        const value = event['type'] === 'delete' ? undefined : base64Of(event, 'value', where);
+        const revision = revisionOf(event, 'modRevision', where);
+        history.put(textOf(event, 'key', where), revision, value);
+        history.mark(revision, atMs);
       }
     }
   return new Recording(name, facts.clusterId, history.keys(), history.marks());
@@ -116,10 +124,10 @@ type Line = Readonly<Record<string, unknown>>;
 async function readFacts(file: RunFile) {
   const run = parse(await file.text(), file.path);
   const startedAt = Date.parse(textOf(run, 'startedAt', file.path));
-  if (Number.isNaN(startedAt)) throw new RecordingError(`${file.path}: startedAt is no time`);
+  if (!isTime(startedAt)) throw new RecordingError(`${file.path}: startedAt is no time`);
   return {
     startedAt,
-    startedAtMs: numberOf(run, 'startedAtMs', file.path),
+    startedAtMs: timeOf(run, 'startedAtMs', file.path),
     clusterId: textOf(run, 'clusterId', file.path),
   };
 }
@@ -190,7 +198,7 @@ function kindOf(id: string, keys: readonly Key[]): readonly RecordedKind[] {
   for (const { namespace, versions } of keys) {
     const stored = versions.findLast(({ value }) => value !== undefined);
     const object = stored?.value === undefined ? undefined : objectOf(stored.value, stored.revision);
-    if (object?.apiVersion === undefined || object.kind === undefined) continue;
+    if (object === undefined) continue;
     const [version = '', group = ''] = object.apiVersion.split('/').reverse();
     const resource = id.split('.')[0] ?? id;
     return [{ id, group, version, resource, kind: object.kind, isNamespaced: namespace !== '' }];
@@ -198,14 +206,15 @@ function kindOf(id: string, keys: readonly Key[]): readonly RecordedKind[] {
   return [];
 }
 
-/** Decodes a stored value (docs/storage.md); undefined if it is sealed or no object. */
+/** Decodes a stored value (docs/storage.md). Undefined if it is sealed, or is no object with a kind and a name. */
 function objectOf(base64: string, revision: number): KubeObject | undefined {
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   const [format, sealing, index = 0] = bytes;
   if (format !== 1 || sealing !== 0 || bytes.length < 6) return undefined;
   const header = new DataView(bytes.buffer).getUint16(4);
   try {
-    const object = JSON.parse(new TextDecoder().decode(bytes.subarray(header))) as KubeObject;
+    const object: unknown = JSON.parse(new TextDecoder().decode(bytes.subarray(header)));
+    if (!isKubeObject(object)) return undefined;
     const resourceVersion = String(revision * VERSIONS_PER_REVISION + index);
     return { ...object, metadata: { ...object.metadata, resourceVersion } };
   } catch {
@@ -213,22 +222,38 @@ function objectOf(base64: string, revision: number): KubeObject | undefined {
   }
 }
 
+function isKubeObject(value: unknown): value is KubeObject & { readonly apiVersion: string; readonly kind: string } {
+  const { apiVersion, kind, metadata } = (value ?? {}) as Partial<Record<keyof KubeObject, unknown>>;
+  const { name } = (metadata ?? {}) as { readonly name?: unknown };
+  return [apiVersion, kind, name].every((one) => typeof one === 'string' && one !== '');
+}
+
 async function* parsed(file: RunFile): AsyncIterable<readonly [Line, string]> {
   let number = 0;
-  for await (const line of file.lines()) {
-    number++;
-    if (line !== '') yield [parse(line, `${file.path}:${number}`), `${file.path}:${number}`];
+  try {
+    for await (const line of file.lines()) {
+      number++;
+      if (line !== '') yield [parse(line, `${file.path}:${number}`), `${file.path}:${number}`];
+    }
+  } catch (error) {
+    // A line is too long.
+    if (!(error instanceof StatusError)) throw error;
+    throw new RecordingError(`${file.path}:${number + 1}: ${error.message}`);
   }
 }
 
 function parse(text: string, where: string): Line {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as Line;
+    if (isLine(value)) return value;
   } catch {
     // Said below.
   }
   throw new RecordingError(`${where}: is no JSON object`);
+}
+
+function isLine(value: unknown): value is Line {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textOf(line: Line, field: string, where: string): string {
@@ -237,14 +262,34 @@ function textOf(line: Line, field: string, where: string): string {
   return value;
 }
 
-function numberOf(line: Line, field: string, where: string): number {
-  const value = line[field];
-  if (typeof value !== 'number') throw new RecordingError(`${where}: ${field} is no number`);
+function base64Of(line: Line, field: string, where: string): string {
+  const value = textOf(line, field, where);
+  if (value.length % 4 !== 0 || !BASE64.test(value)) throw new RecordingError(`${where}: ${field} is no base64`);
   return value;
 }
 
-function arrayOf(line: Line, field: string, where: string): readonly Line[] {
+function revisionOf(line: Line, field: string, where: string): number {
+  const value = line[field];
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_REVISION) return value;
+  throw new RecordingError(`${where}: ${field} is no revision`);
+}
+
+function timeOf(line: Line, field: string, where: string): number {
+  const value = line[field];
+  if (typeof value === 'number' && isTime(value)) return value;
+  throw new RecordingError(`${where}: ${field} is no time in milliseconds`);
+}
+
+/** Differences of two such times are dates of JavaScript. */
+function isTime(ms: number): boolean {
+  return ms >= 0 && ms <= MAX_TIME_MS;
+}
+
+function listOf(line: Line, field: string, where: string): readonly Line[] {
   const value = line[field];
   if (!Array.isArray(value)) throw new RecordingError(`${where}: ${field} is no list`);
+  value.forEach((one: unknown, index) => {
+    if (!isLine(one)) throw new RecordingError(`${where}: ${field}[${index}] is no object`);
+  });
   return value as readonly Line[];
 }
