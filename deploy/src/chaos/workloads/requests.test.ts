@@ -109,6 +109,24 @@ test.each(['before', 'after'] as const)('a write whose response is lost %s it is
   expect(new Set(written).size, 'the values of all attempts differ').toBe(written.length);
 });
 
+test.each(['has no response', 'is refused, too'])(
+  'nothing is wrong when a write %s and all its repetitions are refused for the load',
+  async (first) => {
+    const attempts = new Map<string, number>();
+    const { wrong, left, tally } = await run(async (write, send) => {
+      const { name = '' } = 'object' in write ? write.object.metadata : write.key;
+      if (!/-[23]$/.test(name)) return await send(write);
+      const attempt = (attempts.get(name) ?? 0) + 1;
+      attempts.set(name, attempt);
+      if (attempt === 1 && first === 'has no response') throw StatusError.timeout('no response');
+      throw new StatusError('TooManyRequests', 'the server is busy');
+    });
+    expect({ wrong, left }).toEqual({ wrong: [], left: 0 });
+    expect(Math.max(...attempts.values())).toBe(11);
+    expect(tally.unknown > 0).toBe(first === 'has no response');
+  },
+);
+
 test('an acknowledged write that is lost is found', async () => {
   let turn = 0;
   const { wrong } = await run(async (write, send) => {

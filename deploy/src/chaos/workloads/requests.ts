@@ -44,6 +44,15 @@ type Act = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
 /** Half of the requests read. */
 const ACTS: readonly Act[] = ['get', 'get', 'get', 'get', 'list', 'update', 'update', 'patch', 'create', 'delete'];
 
+/** What a request and its repetitions came to: the outcome of the last attempt. */
+type Sent = Outcome & {
+  /** `op` of the first attempt. */
+  readonly first: string;
+  readonly attempts: number;
+  /** Whether any attempt had no response. */
+  readonly lost: boolean;
+};
+
 /** One of the clients, and the ConfigMaps that it alone writes. */
 class PacedClient {
   /** Refusals that no fault explains, and outcomes that do not fit what was sent. */
@@ -154,11 +163,13 @@ class PacedClient {
       this.#adopt(name, request.verb === 'delete' ? undefined : written.object);
       return;
     }
-    if (written.kind === 'unknown') {
+    // An attempt without a response may be done later, also when all attempts after it were refused for the load alone.
+    if (written.kind === 'unknown' || (isOpen(written) && written.lost)) {
       this.unsure.add(name);
       this.present.delete(name);
       return;
     }
+    if (isOpen(written)) return;
     if (written.attempts === 1) this.wrong.push(`${request.verb} of ${name} was refused with ${written.code}`);
     const read = await this.#send(() => this.#reading(name), { repeats: written.first });
     if (read.kind !== 'ok') this.unsure.add(name);
@@ -181,7 +192,7 @@ class PacedClient {
   async #send(
     attempt: () => { readonly request: Request; readonly work: Work },
     of: Pick<Request, 'dueMs' | 'repeats'>,
-  ): Promise<Outcome & { readonly first: string; readonly attempts: number }> {
+  ): Promise<Sent> {
     const { clock } = this.#context;
     const send = async (place: typeof of) => {
       const { request, work } = attempt();
@@ -189,14 +200,16 @@ class PacedClient {
     };
     let outcome = await send(of);
     const first = of.repeats ?? outcome.op;
+    let lost = outcome.kind === 'unknown';
     let attempts = 1;
     for (let waitMs = FIRST_WAIT_MS; isOpen(outcome) && attempts <= REPEATS; attempts++) {
       await pause(clock, waitMs, this.#end);
       if (this.#end.aborted) break;
       waitMs = Math.min(2 * waitMs, LAST_WAIT_MS);
       outcome = await send({ repeats: first });
+      lost ||= outcome.kind === 'unknown';
     }
-    return { ...outcome, first, attempts };
+    return { ...outcome, first, attempts, lost };
   }
 
   #request<V extends Request['verb']>(verb: V, name: string) {
@@ -210,6 +223,7 @@ class PacedClient {
   }
 }
 
+/** Whether the request is to be repeated. */
 const isOpen = (outcome: Outcome) => outcome.kind === 'unknown' || (outcome.kind === 'fail' && outcome.code === 429);
 
 /** What was acknowledged last is there, and nothing else. */
