@@ -1,9 +1,10 @@
 import { ManualClock } from '@gantry/base/testing';
-import { createObjectClient } from '@gantry/client';
+import { createObjectClient, type ObjectWrite } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import {
   CONFIG_MAPS,
   type ConfigMap,
+  isReason,
   type KubeObject,
   NODES,
   type ObjectKey,
@@ -81,8 +82,6 @@ describe('expected writes', () => {
     const created = await new ExpectedWrites(lossy, () => 0.2).client.create(CONFIG_MAPS, unnamed, signal);
     expect(fake.all(CONFIG_MAPS)).toEqual([created]);
     expect(created.metadata).toMatchObject({ generateName: 'one-', name: expect.stringMatching(/^one-.{5}$/) });
-    fake.failNext(({ verb }) => verb === 'create', StatusError.timeout('never sent'));
-    await expect(writes.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('never sent');
   });
 
   it('of a batch are found again, too, when its response or one of its results is lost', async () => {
@@ -158,14 +157,70 @@ describe('expected writes', () => {
       expect(lossy.areSeenBy(cache)).toBe(true);
     });
 
-    it('are not waited for when they did not come about', async () => {
-      const lossy = lossyWrites();
-      failReads(1);
-      fake.failNext(({ verb }) => verb === 'create', StatusError.timeout('never sent'));
-      await expect(lossy.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('never sent');
-      expect(lossy.areSeenBy(cache)).toBe(false);
-      await lossy.settle(signal);
-      expect(lossy.areSeenBy(cache)).toBe(true);
+    describe('and which a read does not find', () => {
+      const isCreate = ({ verb }: { readonly verb: string }) => verb === 'create';
+      /** Holds the first write back, as a server does that is paused. `arrive` lets it go on. */
+      const held = ({ when = 'later' }: { readonly when?: 'later' | 'after the read' } = {}) => {
+        let first: ObjectWrite | undefined;
+        const arrive = async () => {
+          if (first !== undefined) await fake.write(first, signal);
+        };
+        const client = createObjectClient({
+          get: async (resource, key, stop) => {
+            const read = await fake.get(resource, key, stop).catch((error: unknown) => {
+              if (isReason(error, 'NotFound')) return error;
+              throw error;
+            });
+            if (when === 'after the read' && read instanceof StatusError) await arrive();
+            if (read instanceof StatusError) throw read;
+            return read;
+          },
+          list: (resource, options, stop) => fake.list(resource, options, stop),
+          watch: (resource, options, stop) => fake.watch(resource, options, stop),
+          batch: (all, stop) => fake.batch(all, stop),
+          write: async (write, stop) => {
+            if (first !== undefined) return await fake.write(write, stop);
+            first = write;
+            throw StatusError.timeout('outcome unknown');
+          },
+        });
+        return { held: new ExpectedWrites(client, () => (drawn += 0.37) % 1), arrive };
+      };
+
+      it('are sent again, so that they come about once when they arrive late', async () => {
+        const { held: late, arrive } = held();
+        const created = await late.client.create(CONFIG_MAPS, unnamed, signal);
+        await expect(arrive()).rejects.toMatchObject({ reason: 'AlreadyExists' });
+        expect(fake.all(CONFIG_MAPS)).toEqual([created]);
+        expect([late.count, late.areSeenBy(cache)]).toEqual([1, false]);
+      });
+
+      it('come about once when they arrive between the read and the second attempt', async () => {
+        const { held: late } = held({ when: 'after the read' });
+        const created = await late.client.create(CONFIG_MAPS, unnamed, signal);
+        expect(fake.all(CONFIG_MAPS)).toEqual([created]);
+      });
+
+      it('stay unknown when the second response is lost, too, until they are settled', async () => {
+        reached = Number.MAX_SAFE_INTEGER;
+        const { held: late, arrive } = held();
+        fake.failNext(isCreate, StatusError.timeout('lost, too'), 2);
+        await expect(late.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('outcome unknown');
+        expect(late.areSeenBy(cache)).toBe(false);
+        await expect(late.settle(signal)).rejects.toThrow('lost, too');
+        await late.settle(signal);
+        await expect(arrive()).rejects.toMatchObject({ reason: 'AlreadyExists' });
+        expect([fake.all(CONFIG_MAPS).length, late.areSeenBy(cache)]).toEqual([1, true]);
+      });
+
+      it('are not waited for when the server refuses them', async () => {
+        const { held: late } = held();
+        fake.failNext(isCreate, StatusError.timeout('lost, too'));
+        await expect(late.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('outcome unknown');
+        fake.failNext(isCreate, new StatusError('Forbidden', 'exceeded quota'));
+        await late.settle(signal);
+        expect([fake.all(CONFIG_MAPS), late.areSeenBy(cache)]).toEqual([[], true]);
+      });
     });
 
     it('leave the other results of their batch as they are', async () => {

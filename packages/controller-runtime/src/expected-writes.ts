@@ -8,7 +8,7 @@ import {
 } from '@gantry/client';
 import type { Random } from '@gantry/base';
 import type { Cache } from './cache.ts';
-import { batchOnce, type Sending, writeOnce } from './named-creates.ts';
+import { batchOnce, type Sending, settleCreate, writeOnce } from './named-creates.ts';
 import { parseVersion } from './revision.ts';
 
 /** A write that the cache must show before its key may be reconciled again. */
@@ -68,7 +68,10 @@ export class ExpectedWrites {
     return this.#expected[0]?.resource;
   }
 
-  /** Reads the outcome of writes whose response was lost. Rejects with the first error of a read. May be called again. */
+  /**
+   * Finds out the outcome of writes whose response was lost: reads, and sends a create again that a read does not find. Rejects with the first
+   * error. May be called again.
+   */
   async settle(signal: AbortSignal): Promise<void> {
     for (const write of [...this.#unknown]) {
       await this.#read(write, signal);
@@ -99,8 +102,7 @@ export class ExpectedWrites {
   async #read(write: ObjectWrite, signal: AbortSignal): Promise<void> {
     const { resource } = write;
     if (write.verb === 'create') {
-      const key = { namespace: write.namespace, name: write.object.metadata.name ?? '' };
-      const created = await ignoreNotFound(this.#inner.get(resource, key, signal));
+      const created = await settleCreate(this.#inner, write, signal);
       if (created !== undefined) this.#expect(write, created);
       return;
     }

@@ -1,6 +1,6 @@
 import { type Random, randomSuffix } from '@gantry/base';
 import { ignoreNotFound, type ObjectClient, type ObjectWrite, type WriteResult } from '@gantry/client';
-import { isReason, type KubeObject } from '@gantry/objects';
+import { isReason, type KubeObject, StatusError } from '@gantry/objects';
 
 /** The maximum length of the prefix in a generated name, as in Kubernetes. */
 const MAX_PREFIX = 58;
@@ -17,8 +17,8 @@ export interface Sending {
 }
 
 /**
- * Sends a write. For a create with `generateName`, the client generates the name itself. So if the response is lost, the outcome can be
- * read by name; a retry under another name could create a second object.
+ * Sends a write. For a create with `generateName`, the client generates the name itself. So if the response is lost, the create can be read by
+ * name and repeated under the same name; a retry under another name could create a second object.
  */
 export async function writeOnce(sending: Sending, write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
   const named = withName(write, sending.random);
@@ -65,8 +65,8 @@ async function sendAll(
 }
 
 /**
- * After a lost response: the object of a create with a generated name, if the create is known to have succeeded. If the outcome cannot be
- * read, it is reported to `onUnknown`. Deletions are reported too. Neither may be repeated before its outcome is known.
+ * After a lost response: the object of a create with a generated name, or undefined. If its outcome cannot be known yet, the create is
+ * reported to `onUnknown`. Deletions are reported too. Neither may be repeated in another form before its outcome is known.
  */
 async function findCreated(
   { client, onUnknown }: Sending,
@@ -76,15 +76,40 @@ async function findCreated(
 ): Promise<KubeObject | undefined> {
   if (write.verb === 'delete') onUnknown(write);
   if (!isUnnamed(write) || !isCreate(named)) return undefined;
-  const { resource, namespace, object } = named;
-  const { name = '' } = object.metadata;
   try {
-    return await ignoreNotFound(client.get(resource, { namespace, name }, signal));
+    return await settleCreate(client, named, signal);
   } catch {
     // The caller reports the lost response.
     onUnknown(named);
     return undefined;
   }
+}
+
+/**
+ * The object of a create whose response was lost. When a read does not find it, the create may still be on its way. So the same create is
+ * sent again: of the two, the one that arrives second is rejected, because the name is taken. Undefined when the server refuses the second one
+ * for another reason. Rejects when the outcome stays unknown.
+ */
+export async function settleCreate(
+  client: ObjectClient,
+  create: Create,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const { resource, namespace, object } = create;
+  const key = { namespace, name: object.metadata.name ?? '' };
+  const found = await ignoreNotFound(client.get(resource, key, signal));
+  if (found !== undefined) return found;
+  try {
+    return await client.write(create, signal);
+  } catch (error) {
+    if (isReason(error, 'AlreadyExists')) return await client.get(resource, key, signal);
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof StatusError && error.code >= 400 && error.code < 500 && error.reason !== 'TooManyRequests';
 }
 
 /** The same write. A create with `generateName` gets a generated name. */
