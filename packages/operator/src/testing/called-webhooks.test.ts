@@ -98,6 +98,29 @@ describe('a simulation calls the webhooks of the operator', () => {
     expect(refusals).toEqual([message, message]);
   });
 
+  it('and reports one that refuses a deletion by the garbage collector', async () => {
+    const stays = validating({
+      name: 'stays.copies.example.com',
+      for: CONFIG_MAPS,
+      operations: ['DELETE'],
+      validate: () => ({ denied: 'it stays' }),
+    });
+    const report = await simulate({
+      operator: () => ({ ...operator(), webhooks: { admission: [...admission, stays], conversions: [COPIES] } }),
+      kinds: [COPIES],
+      objects: [old],
+      steps: [
+        (client, signal) => client.delete(COPIES, { namespace: 'default', name: 'db' }, {}, signal),
+        // Nothing happens here; the clock goes on.
+        async () => {},
+      ],
+      faults: 'none',
+      seeds: [],
+    });
+    expect(report.text).toContain("the garbage collector's write is refused: ");
+    expect(report.text).toContain('denied the request: it stays');
+  });
+
   it('and reports a webhook that fails as the API server does', async () => {
     const broken = validating({
       name: 'broken.copies.example.com',

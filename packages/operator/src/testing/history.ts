@@ -91,13 +91,15 @@ export class History {
     this.#changedMs = this.#begin;
     const find = (of: StoredChange['resource']) =>
       resources.find(({ group, resource }) => group === of.group && resource === of.resource);
-    this.#world = new World(server, this.#activity, find);
+    const refused = (whose: string) => (error: unknown) =>
+      this.#note(`${whose} write is refused: ${errorMessage(error)}`);
+    this.#world = new World(server, this.#activity, find, refused("the garbage collector's"));
     this.#stage = new Stage({
       actors: options.actors,
       clock: server.clock,
       client: server.client({ fieldManager: 'actor' }),
       activity: this.#activity,
-      onError: (error) => this.#note(`an actor's write is refused: ${errorMessage(error)}`),
+      onError: refused("an actor's"),
     });
   }
 

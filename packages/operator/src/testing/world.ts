@@ -16,17 +16,21 @@ export class World {
   readonly #server: InProcessServer;
   readonly #activity: Activity;
   readonly #find: (of: StoredChange['resource']) => Resource | undefined;
+  readonly #onError: (error: unknown) => void;
   readonly #byName = new Map<string, Known>();
   readonly #uids = new Set<string>();
 
+  /** `onError` is called with the error of a write that the server refuses. */
   constructor(
     server: InProcessServer,
     activity: Activity,
     find: (of: StoredChange['resource']) => Resource | undefined,
+    onError: (error: unknown) => void,
   ) {
     this.#server = server;
     this.#activity = activity;
     this.#find = find;
+    this.#onError = onError;
   }
 
   /** The objects of a resource, in the order of their creation. */
@@ -115,7 +119,7 @@ export class World {
     const client = this.#server.client({ fieldManager: 'garbage-collector' });
     const send = () => ignoreReasons(ignoreNotFound(write(client)), ['Conflict']);
     void this.#activity.of(send).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
+      if (!signal.aborted) this.#onError(error);
     });
   }
 }
