@@ -94,7 +94,7 @@ export type ChaosRunStatus = NonNullable<ChaosRun['status']>;
 
 const offered = z.object({ name: z.string(), what: z.string() });
 
-/** The one object `cluster` says what the chaos service can make. It is there while the service works: `heartbeatTime` moves on. */
+/** Its one object, `cluster`, lists what the chaos service offers. The service updates `heartbeatTime` while it works, and deletes the object at its end. */
 export const CHAOS_SERVICES = defineKind({
   ...GROUP,
   kind: 'ChaosService',

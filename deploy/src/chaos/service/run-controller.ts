@@ -11,7 +11,7 @@ import { CHAOS_RUNS, type ChaosRun, type ChaosRunStatus } from './kinds.ts';
 import { optionsOf } from './run-options.ts';
 import { RunStatus } from './run-status.ts';
 
-/** An object with it has faults that are to be healed before it goes. */
+/** Keeps an object until the faults of its campaign are healed. */
 export const FINALIZER = 'chaos.gantry.dev/heal';
 const REPORT_MS = 1_000;
 const LOOK_AGAIN_MS = 2_000;
@@ -31,7 +31,7 @@ export interface RunControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly choices: Choices;
-  /** The right to make faults. Throws CommandError while another process has it. */
+  /** Takes the lock for faults at this cluster. Throws CommandError while another process holds it. */
   readonly lock: () => Disposable;
   /** Runs a campaign. Everything is healed when it settles, also after `stop`. */
   readonly campaign: (options: CampaignOptions, view: CampaignView, stop: AbortSignal) => Promise<Checked>;
@@ -159,7 +159,7 @@ export class RunController {
     await untilDone({ clock, everyMs: REPORT_MS, onReason: (why) => say(`${name}: ${why}`) }, persist, NEVER);
   }
 
-  /** Writes the status once a second, if it has changed. What cannot be written now is written later: the faults are at the API, too. */
+  /** Writes the status once a second if it has changed. A failed write is repeated a second later: faults also strike the API. */
   async #report(run: ChaosRun, status: RunStatus, done: AbortSignal): Promise<void> {
     const { clock, say } = this.#options;
     let written = '';

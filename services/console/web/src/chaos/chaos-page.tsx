@@ -24,7 +24,7 @@ const DELETE = { ...CREATE, verb: 'delete' } as const;
 const ATTEMPTS = [CREATE, DELETE];
 const BEAT_MS = 5_000;
 
-/** Faults at the cluster: who may makes them here, and everybody who may read ChaosRuns sees what they do. */
+/** Users who may create ChaosRuns make faults here. Users who may only read them see the runs. */
 export function ChaosPage(): ReactNode {
   const kind = useKind(RUNS.id);
   useEffect(() => {

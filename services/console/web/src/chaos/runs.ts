@@ -5,7 +5,7 @@ const ROOT = '/apis/chaos.gantry.dev/v1alpha1';
 export const RUNS = { id: 'chaosruns.chaos.gantry.dev', group: 'chaos.gantry.dev', resource: 'chaosruns' } as const;
 export const RUNS_PATH = `${ROOT}/chaosruns`;
 export const SERVICES_PATH = `${ROOT}/chaosservices`;
-/** The chaos service's heartbeat is of each ten seconds; faults may hold some of them up. */
+/** The chaos service writes a heartbeat every ten seconds. Faults may delay some of them. */
 const SILENCE_MS = 60_000;
 
 export interface PlannedFault {

@@ -92,7 +92,7 @@ export async function readRecording(name: string, files: readonly RunFile[]): Pr
   const run = files.find(({ path }) => path === 'run.json');
   const members = files.filter(({ path }) => /^etcd\/[^/]+\.jsonl$/.test(path) && path !== 'etcd/initial.jsonl');
   if (initial === undefined || run === undefined || members.length === 0)
-    throw new RecordingError('the folder is none of a run: it needs run.json and etcd/*.jsonl');
+    throw new RecordingError('the folder is not that of a run: it needs run.json and etcd/*.jsonl');
   const read = [run, initial, ...members];
   if (read.reduce((sum, { size }) => sum + size, 0) > MAX_BYTES)
     throw new RecordingError(`the files have more than ${MAX_BYTES / 2 ** 20} MiB`);
@@ -247,7 +247,7 @@ function parse(text: string, where: string): Line {
     const value: unknown = JSON.parse(text);
     if (isLine(value)) return value;
   } catch {
-    // Said below.
+    // The error below says it.
   }
   throw new RecordingError(`${where}: is no JSON object`);
 }
@@ -280,7 +280,7 @@ function timeOf(line: Line, field: string, where: string): number {
   throw new RecordingError(`${where}: ${field} is no time in milliseconds`);
 }
 
-/** Differences of two such times are dates of JavaScript. */
+/** JavaScript can represent the sum and the difference of two such times as a date. */
 function isTime(ms: number): boolean {
   return ms >= 0 && ms <= MAX_TIME_MS;
 }
