@@ -87,7 +87,7 @@ function disruptedPods({ status }: PodDisruptionBudget, pods: readonly Pod[], no
 
 const TARGET = 'DisruptionTarget';
 /** How long a pod may have the condition without being deleted, as in Kubernetes. */
-const STALE_MS = 120_000;
+export const STALE_MS = 120_000;
 
 export interface ClearTarget {
   readonly kind: 'clearTarget';

@@ -14,6 +14,7 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { STALE_MS } from '../../../controllers/disruption/plan.ts';
 import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
 import { World } from '../world.ts';
 import { LOAD } from '../autoscaling.ts';
@@ -242,6 +243,20 @@ it('is at rest only when a quota was counted again: a failed write may have left
   play(world, [[RESOURCE_QUOTAS, 'q', {}]]);
   expect(quietMs(world)).toBeGreaterThan(RECOUNT_MS);
   expect(before).toBeLessThan(RECOUNT_MS);
+});
+
+it('is at rest only when the mark of a deletion that did not happen was taken back', () => {
+  const world = new World();
+  const before = quietMs(world);
+  const marked = (status: string): Step => [
+    PODS,
+    'p',
+    { status: { conditions: [{ type: 'DisruptionTarget', status }] } },
+  ];
+  play(world, [marked('True')]);
+  expect(quietMs(world)).toBeGreaterThan(STALE_MS);
+  play(world, [marked('False')]);
+  expect(quietMs(world)).toBe(before);
 });
 
 it('is not at rest where an autoscaled Deployment has not the replicas that its load asks for', () => {

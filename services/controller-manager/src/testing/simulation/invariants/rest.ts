@@ -1,4 +1,5 @@
 import { CONFIG_MAPS, hasEnded, JOBS, type KubeObject, PODS, RESOURCE_QUOTAS } from '@gantry/objects';
+import { STALE_MS, targetOf } from '../../../controllers/disruption/plan.ts';
 import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
 import { autoscalerViolations } from './autoscalers.ts';
 import { endpointViolations } from './endpoints.ts';
@@ -11,10 +12,13 @@ const QUIET_MS = 90_000;
 
 /**
  * How long nothing must have changed, in milliseconds, before a cluster counts as being at rest. With a quota this is longer: when a write
- * fails after admission has counted it, the quota is corrected only at its next recount, as in Kubernetes.
+ * fails after admission has counted it, the quota is corrected only at its next recount, as in Kubernetes. So is it with a pod that was
+ * about to be deleted: the mark of that is taken back later.
  */
 export function quietMs(world: World): number {
-  return world.all(RESOURCE_QUOTAS).length === 0 ? QUIET_MS : RECOUNT_MS + QUIET_MS;
+  const quotaMs = world.all(RESOURCE_QUOTAS).length === 0 ? 0 : RECOUNT_MS;
+  const markMs = world.all(PODS).some((pod) => targetOf(pod) !== undefined) ? STALE_MS : 0;
+  return QUIET_MS + Math.max(quotaMs, markMs);
 }
 
 /** What is wrong with a cluster at rest. */
