@@ -24,6 +24,8 @@ interface Verdicts {
   readonly seen: (NodeInfo | undefined)[];
   /** Undefined where the pods fit. */
   readonly refusals: (Refusal | undefined)[];
+  /** What `own` said for the last pod. */
+  readonly others: (Refusal | undefined)[];
   /** Where the search begins. It is the same for all of them, so that they look at few nodes in total. */
   readonly start: number;
 }
@@ -88,6 +90,7 @@ export class NodeSearch {
       own: this.#filters.filter((_, at) => signs[at] === undefined),
       seen: [],
       refusals: [],
+      others: [],
       start,
     };
     this.#verdicts.set(key, verdicts);
@@ -95,15 +98,22 @@ export class NodeSearch {
   }
 
   /** The refusal by the first filter that excludes the node. */
-  #refusalBy({ shared, own, seen, refusals }: Verdicts, pod: PodInfo, node: NodeInfo, i: number) {
+  #refusalBy({ shared, own, seen, refusals, others }: Verdicts, pod: PodInfo, node: NodeInfo, i: number) {
     if (seen[i] !== node) {
       seen[i] = node;
       refusals[i] = refusalAsIs(pod, node, shared);
     }
     const one = refusals[i];
-    const other = own.length === 0 ? undefined : refusalAsIs(pod, node, own);
+    if (one !== undefined && this.#isBefore(one.filter, own[0])) return one;
+    // Thousands of nodes may be refused for each pod, so their refusals are made once.
+    const other = refusalAsIs(pod, node, own, others[i]);
+    others[i] = other;
     if (one === undefined || other === undefined) return one ?? other;
-    return this.#filters.indexOf(one.filter) < this.#filters.indexOf(other.filter) ? one : other;
+    return this.#isBefore(one.filter, other.filter) ? one : other;
+  }
+
+  #isBefore(one: FilterPlugin, other: FilterPlugin | undefined): boolean {
+    return other === undefined || this.#filters.indexOf(one) < this.#filters.indexOf(other);
   }
 }
 

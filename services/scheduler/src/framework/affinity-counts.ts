@@ -13,8 +13,9 @@ export function domainOf(
   { topologyKey }: Pick<AffinityTerm, 'topologyKey'>,
   { node }: Pick<NodeInfo, 'node'>,
 ): string | undefined {
-  const labels = node.metadata.labels ?? {};
-  return Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
+  // What every object inherits, such as `constructor`, is no string.
+  const value: unknown = node.metadata.labels?.[topologyKey];
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** A sum for each domain of a term. */
@@ -31,11 +32,15 @@ class TermSum implements TermCount {
 
   add(node: NodeInfo, amount: number): void {
     const value = domainOf(this.term, node);
-    if (value === undefined) return;
-    const sum = (this.byValue.get(value) ?? 0) + amount;
-    if (sum === 0) this.byValue.delete(value);
-    else this.byValue.set(value, sum);
+    if (value !== undefined) addTo(this.byValue, value, amount);
   }
+}
+
+/** Adds to a sum. Sums of zero are left out. */
+export function addTo<K>(sums: Map<K, number>, key: K, amount: number): void {
+  const sum = (sums.get(key) ?? 0) + amount;
+  if (sum === 0) sums.delete(key);
+  else sums.set(key, sum);
 }
 
 class MatchSum implements MatchCount {

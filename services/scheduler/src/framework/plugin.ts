@@ -119,11 +119,18 @@ export function refusalOf(
   return beside === undefined ? refusalAsIs(pod, node, filters) : { ...beside, node };
 }
 
-/** The refusal by the first of the filters that excludes the node, whose nominated pods are left out. */
-export function refusalAsIs(pod: PodInfo, node: NodeInfo, filters: readonly FilterPlugin[]): Refusal | undefined {
+/** The refusal by the first of the filters that excludes the node, whose nominated pods are left out. An equal `last` one is returned again. */
+export function refusalAsIs(
+  pod: PodInfo,
+  node: NodeInfo,
+  filters: readonly FilterPlugin[],
+  last?: Refusal,
+): Refusal | undefined {
   for (const filter of filters) {
     const reasons = filter.filter(pod, node);
-    if (reasons.length > 0) return { node, seen: node, filter, reasons };
+    if (reasons.length === 0) continue;
+    const isSame = last !== undefined && last.seen === node && last.filter === filter && last.reasons === reasons;
+    return isSame ? last : { node, seen: node, filter, reasons };
   }
   return undefined;
 }

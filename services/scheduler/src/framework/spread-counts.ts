@@ -1,5 +1,5 @@
 import { HOSTNAME_LABEL, type Pod } from '@gantry/objects';
-import { domainOf, kept } from './affinity-counts.ts';
+import { addTo, domainOf, kept } from './affinity-counts.ts';
 import {
   type ByValue,
   differenceOn,
@@ -18,11 +18,11 @@ import {
   type SpreadConstraint,
 } from './topology-spread.ts';
 
-/** The domain with the fewest pods, and the fewest pods in any other domain (`Infinity` when there is no other). */
+/** The fewest pods in any domain, in how many domains there are so few, and the fewest in the others (`Infinity` when there are none). */
 interface Least {
-  readonly value: string | undefined;
   readonly count: number;
-  readonly beside: number;
+  readonly domains: number;
+  readonly next: number;
 }
 
 /** The number of pods in each domain of a constraint. */
@@ -31,6 +31,8 @@ class DomainSum implements DomainCount {
   readonly #byValue = new Map<string, number>();
   /** The number of nodes in each domain. Without nodes, there is no domain. */
   readonly #nodes = new Map<string, number>();
+  /** How many domains have so many pods. These are few numbers, also where each node is a domain. */
+  readonly #domainsWith = new Map<number, number>();
   /** Undefined after a change, until it is computed again. It is cached because each pod that is decided on needs it for each node. */
   #least: Least | undefined;
 
@@ -43,38 +45,42 @@ class DomainSum implements DomainCount {
   }
 
   countNode(value: string, by: 1 | -1): void {
-    const nodes = (this.#nodes.get(value) ?? 0) + by;
-    this.#least = undefined;
-    if (nodes === 0) {
-      this.#nodes.delete(value);
-      this.#byValue.delete(value);
-    } else {
-      this.#nodes.set(value, nodes);
-      if (nodes === 1 && by === 1) this.#byValue.set(value, 0);
-    }
+    addTo(this.#nodes, value, by);
+    if (!this.#nodes.has(value)) this.#set(value, undefined);
+    else if (!this.#byValue.has(value)) this.#set(value, 0);
   }
 
   /** The domain has to have nodes. */
   countPods(value: string, amount: number): void {
-    if (amount === 0) return;
-    this.#byValue.set(value, (this.#byValue.get(value) ?? 0) + amount);
-    this.#least = undefined;
+    if (amount !== 0) this.#set(value, (this.#byValue.get(value) ?? 0) + amount);
   }
 
   leastBeside(value: string): number {
-    this.#least ??= leastOf(this.#byValue);
-    return this.#least.value === value ? this.#least.beside : this.#least.count;
+    this.#least ??= leastOf(this.#domainsWith);
+    const { count, domains, next } = this.#least;
+    return domains === 1 && this.#byValue.get(value) === count ? next : count;
+  }
+
+  #set(value: string, count: number | undefined): void {
+    this.#least = undefined;
+    const before = this.#byValue.get(value);
+    if (before !== undefined) addTo(this.#domainsWith, before, -1);
+    if (count === undefined) {
+      this.#byValue.delete(value);
+    } else {
+      this.#byValue.set(value, count);
+      addTo(this.#domainsWith, count, 1);
+    }
   }
 }
 
-function leastOf(byValue: ByValue): Least {
-  let value: string | undefined;
-  let [count, beside] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (const [one, amount] of byValue) {
-    if (amount < count) [value, count, beside] = [one, amount, count];
-    else if (amount < beside) beside = amount;
+function leastOf(domainsWith: ReadonlyMap<number, number>): Least {
+  let [count, next] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const one of domainsWith.keys()) {
+    if (one < count) [count, next] = [one, count];
+    else if (one < next) next = one;
   }
-  return { value, count, beside };
+  return { count, domains: domainsWith.get(count) ?? 0, next };
 }
 
 /** The counts for the required or for the preferred constraints that a pod and others like it have. */

@@ -151,14 +151,14 @@ function isForbiddenByOthers(
   node: NodeInfo,
   difference: PodDifference | undefined,
 ): boolean {
-  const { added = [], removed = [] } = difference ?? {};
-  const isNear = forbiddenByOthers.some(({ term, byValue }) => {
+  for (const { term, byValue } of forbiddenByOthers) {
     const domain = domainOf(term, node);
-    const left = removed.reduce((count, other) => count + timesOf(term, other), 0);
-    return domain !== undefined && (byValue.get(domain) ?? 0) > left;
-  });
+    const count = domain === undefined ? 0 : (byValue.get(domain) ?? 0);
+    const left = difference?.removed.reduce((times, other) => times + timesOf(term, other), 0) ?? 0;
+    if (count > left) return true;
+  }
   const forbids = (term: AffinityTerm) => domainOf(term, node) !== undefined && selects(term, pod, namespaces);
-  return isNear || added.some(({ affinity }) => affinity?.forbidden.some(forbids) === true);
+  return difference?.added.some(({ affinity }) => affinity?.forbidden.some(forbids) === true) === true;
 }
 
 /** How often a pod's required anti-affinity contains the term. */
