@@ -1,6 +1,7 @@
 import { type AffinityTerm, allSelect, type NamespaceLabels, type PodAffinity, selects } from './pod-affinity.ts';
 import type { ByValue, MatchCount, Neighbours, PodInfo, TermCount } from './pod-info.ts';
 import type { NodeInfo } from './node-info.ts';
+import { addTo, KeptCounts, KeyIndex, labelKeys, selectorKeys } from './kept-counts.ts';
 
 /**
  * How much the required affinity of pods on nodes weighs when nodes are ranked. This is the default of `hardPodAffinityWeight` in
@@ -36,11 +37,31 @@ class TermSum implements TermCount {
   }
 }
 
-/** Adds to a sum. Sums of zero are left out. */
-export function addTo<K>(sums: Map<K, number>, key: K, amount: number): void {
-  const sum = (sums.get(key) ?? 0) + amount;
-  if (sum === 0) sums.delete(key);
-  else sums.set(key, sum);
+/** The sums of terms that pods on nodes have. Equal terms are counted together. */
+class TermSums {
+  readonly #sums = new Map<string, TermSum>();
+  readonly #bySelector = new KeyIndex<TermSum>();
+
+  /** Counts a term of a pod on a node, or no longer. A term that no pod has any more is forgotten. */
+  count(term: AffinityTerm, node: NodeInfo, by: 1 | -1, weight: number): void {
+    const sum = this.#sums.get(term.id) ?? this.#add(term);
+    sum.holders += by;
+    sum.add(node, by * weight);
+    if (sum.holders !== 0) return;
+    this.#sums.delete(term.id);
+    this.#bySelector.delete(sum, selectorKeys(sum.term.selector));
+  }
+
+  selecting({ pod }: PodInfo, namespaces: NamespaceLabels): readonly TermSum[] {
+    return this.#bySelector.among(labelKeys(pod)).filter(({ term }) => selects(term, pod, namespaces));
+  }
+
+  #add(term: AffinityTerm): TermSum {
+    const sum = new TermSum(term);
+    this.#sums.set(term.id, sum);
+    this.#bySelector.add(sum, selectorKeys(term.selector));
+    return sum;
+  }
 }
 
 class MatchSum implements MatchCount {
@@ -54,13 +75,18 @@ class MatchSum implements MatchCount {
     this.byTerm = this.#sums.map(({ byValue }) => byValue);
   }
 
+  get domains(): number {
+    return this.byTerm.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  get keys(): readonly string[] {
+    return selectorKeys(this.terms[0]?.selector);
+  }
+
   countPod({ pod }: PodInfo, node: NodeInfo, by: 1 | -1, namespaces: NamespaceLabels): void {
     if (allSelect(this.terms, pod, namespaces)) for (const sum of this.#sums) sum.add(node, by);
   }
 }
-
-/** How many counts outlive a cycle, at least as many as a cycle has pods. Those that were asked for last are kept. */
-export const KEPT_COUNTS = 128;
 
 /**
  * Counts pods by domains, and follows each pod that comes to a node or leaves it. The terms of pods on nodes are always counted, and equal
@@ -68,10 +94,11 @@ export const KEPT_COUNTS = 128;
  */
 export class AffinityCounts {
   readonly #namespaces: NamespaceLabels;
-  readonly #forbidding = new Map<string, TermSum>();
-  readonly #preferring = new Map<string, TermSum>();
-  /** By the ids of the terms. The one that was asked for longest ago is the first. */
-  readonly #matching = new Map<string, MatchSum>();
+  readonly #forbidding = new TermSums();
+  readonly #preferring = new TermSums();
+  /** By the ids of the terms. */
+  readonly #matching = new KeptCounts<MatchSum>((count) => this.#matchingByKey.delete(count, count.keys));
+  readonly #matchingByKey = new KeyIndex<MatchSum>();
   #compared = 0;
 
   /** The labels of the namespaces may change. The caller reports this with `forgetNamespaces`. */
@@ -87,16 +114,15 @@ export class AffinityCounts {
   /** Counts a pod on a node from now on, or no longer. */
   countPod(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
     const { required, forbidden, preferred } = pod.affinity ?? NO_TERMS;
-    for (const term of forbidden) countTerm(this.#forbidding, term, node, { by, weight: 1 });
-    for (const { term, weight } of preferred) countTerm(this.#preferring, term, node, { by, weight });
-    for (const term of required) countTerm(this.#preferring, term, node, { by, weight: REQUIRED_WEIGHT });
-    for (const count of this.#matching.values()) count.countPod(pod, node, by, this.#namespaces);
+    for (const term of forbidden) this.#forbidding.count(term, node, by, 1);
+    for (const { term, weight } of preferred) this.#preferring.count(term, node, by, weight);
+    for (const term of required) this.#preferring.count(term, node, by, REQUIRED_WEIGHT);
+    for (const count of this.#matchingByKey.among(labelKeys(pod.pod))) count.countPod(pod, node, by, this.#namespaces);
   }
 
   /** Forgets the counts that depend on the labels of namespaces. */
   forgetNamespaces(): void {
-    for (const [id, { terms }] of this.#matching)
-      if (terms.some(({ namespaceSelector }) => !namespaceSelector.nothing)) this.#matching.delete(id);
+    this.#matching.forget(({ terms }) => terms.some(({ namespaceSelector }) => !namespaceSelector.nothing));
   }
 
   /**
@@ -105,8 +131,8 @@ export class AffinityCounts {
    */
   withNeighbours(info: PodInfo, nodes: readonly NodeInfo[], nominatedTerms = false): PodInfo {
     const { affinity } = info;
-    const forbiddenByOthers = this.#selecting(this.#forbidding, info);
-    const preferredByOthers = this.#selecting(this.#preferring, info);
+    const forbiddenByOthers = this.#forbidding.selecting(info, this.#namespaces);
+    const preferredByOthers = this.#preferring.selecting(info, this.#namespaces);
     const isConcerned = affinity !== undefined || nominatedTerms;
     if (!isConcerned && forbiddenByOthers.length === 0 && preferredByOthers.length === 0) return info;
     const { required, forbidden, preferred } = affinity ?? NO_TERMS;
@@ -121,45 +147,17 @@ export class AffinityCounts {
     return { ...info, neighbours };
   }
 
-  #selecting(sums: ReadonlyMap<string, TermSum>, { pod }: PodInfo): readonly TermSum[] {
-    if (sums.size === 0) return [];
-    return [...sums.values()].filter(({ term }) => selects(term, pod, this.#namespaces));
-  }
-
   #matchesOf(terms: readonly AffinityTerm[], nodes: readonly NodeInfo[]): MatchSum {
-    return kept(this.#matching, terms.map((term) => term.id).join(), () => {
+    return this.#matching.get(terms.map((term) => term.id).join(), () => {
       const count = new MatchSum(terms);
       for (const node of nodes) {
         for (const pod of node.pods.values()) count.countPod(pod, node, 1, this.#namespaces);
         this.#compared += node.pods.size * terms.length;
       }
+      this.#matchingByKey.add(count, count.keys);
       return count;
     });
   }
 }
 
-/** Returns the count with this id, which is made if it is not known. The count that was asked for longest ago may be forgotten. */
-export function kept<T>(counts: Map<string, T>, id: string, make: () => T): T {
-  const count = counts.get(id) ?? make();
-  counts.delete(id);
-  counts.set(id, count);
-  const [oldest = id] = counts.size > KEPT_COUNTS ? counts.keys() : [];
-  if (oldest !== id) counts.delete(oldest);
-  return count;
-}
-
 const NO_TERMS: PodAffinity = { required: [], forbidden: [], preferred: [] };
-
-/** Counts a term of a pod on a node, or no longer. A term that no pod has any more is forgotten. */
-function countTerm(
-  sums: Map<string, TermSum>,
-  term: AffinityTerm,
-  node: NodeInfo,
-  { by, weight }: { readonly by: 1 | -1; readonly weight: number },
-): void {
-  const sum = sums.get(term.id) ?? new TermSum(term);
-  sum.holders += by;
-  sum.add(node, by * weight);
-  if (sum.holders === 0) sums.delete(term.id);
-  else sums.set(term.id, sum);
-}

@@ -1,15 +1,18 @@
 import { type Random, seededRandom } from '@gantry/base';
-import { HOSTNAME_LABEL, type Node, type Pod, ZONE_LABEL } from '@gantry/objects';
+import { HOSTNAME_LABEL, type LabelSelectorRequirement, type Node, type Pod, ZONE_LABEL } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { planAssignments } from '../plan.ts';
 import { apart, exampleTerm, near, preferApart, preferNear } from '../testing/affinity-examples.ts';
 import { exampleNode, examplePod } from '../testing/examples.ts';
 import { spreadBy } from '../testing/spread-examples.ts';
 import { AffinityCounts } from './affinity-counts.ts';
+import { KeptCounts } from './kept-counts.ts';
 import { createPodInfo, type PodInfo, type TermCount } from './pod-info.ts';
 import { type ClusterSnapshot, SnapshotKeeper } from './snapshot.ts';
 import { SpreadCounts } from './spread-counts.ts';
 
+const selecting = (...matchExpressions: LabelSelectorRequirement[]) =>
+  exampleTerm('', ZONE_LABEL, { labelSelector: { matchExpressions } });
 const TEAM = { namespaceSelector: { matchLabels: { team: 'red' } } };
 const ANYWAY = { whenUnsatisfiable: 'ScheduleAnyway' } as const;
 const AFFINITIES = [
@@ -19,6 +22,10 @@ const AFFINITIES = [
   apart(exampleTerm('db', ZONE_LABEL, TEAM)),
   preferNear(3, exampleTerm('web', ZONE_LABEL, TEAM)),
   preferApart(3, exampleTerm('web', ZONE_LABEL)),
+  apart(selecting({ key: 'app', operator: 'In', values: ['web', 'db'] })),
+  apart(selecting({ key: 'app', operator: 'NotIn', values: ['web'] }), selecting()),
+  near(selecting({ key: 'app', operator: 'Exists' }), exampleTerm('db', ZONE_LABEL)),
+  near({ topologyKey: ZONE_LABEL }),
 ];
 const SPREADS = [
   [spreadBy(ZONE_LABEL)],
@@ -138,31 +145,30 @@ it('counts that follow random changes are those that are made from nothing', () 
   expect(counted).toBeGreaterThan(500);
 });
 
-it('keeps the counts that were asked for last', () => {
-  const { nodes, services, spread } = keeperOf(['a', 'b']).snapshot();
-  const ask = (maxSkew: number) => {
-    const before = spread.compared;
-    const constraints = [spreadBy(HOSTNAME_LABEL, { maxSkew })];
-    spread.withSpreading(
-      createPodInfo(examplePod('p', { spec: { topologySpreadConstraints: constraints } })),
-      nodes,
-      services,
-    );
-    return spread.compared > before ? 'counted' : 'kept';
-  };
-  for (let skew = 1; skew <= 128; skew++) expect(ask(skew)).toBe('counted');
-  expect([ask(1), ask(129), ask(1), ask(128), ask(2), ask(3)]).toEqual([
-    'kept',
-    'counted',
-    'kept',
-    'kept',
-    'counted',
-    'counted',
-  ]);
+it.each([
+  ['counts', 2047, 1, 2046],
+  ['domains', 9, 100_000, 9],
+])('keeps the %s that were asked for last, up to a limit', (_, others, domains, kept) => {
+  const forgotten: number[] = [];
+  const counts = new KeptCounts<{ readonly id: number; readonly domains: number }>(({ id }) => forgotten.push(id));
+  const ask = (id: number) => counts.get(String(id), () => ({ id, domains }));
+  for (let id = 0; id <= others; id++) ask(id);
+  const first = ask(0);
+  ask(-1);
+  ask(-2);
+  expect(ask(0)).toBe(first);
+  expect(forgotten.length).toBeGreaterThan(0);
+  expect(forgotten).toEqual(forgotten.map((_id, i) => i + 1));
+  expect(counts.asked().length).toBeGreaterThanOrEqual(kept);
 });
 
-function keeperOf(names: readonly string[]): SnapshotKeeper {
-  const keeper = new SnapshotKeeper();
-  for (const name of names) keeper.setNode(exampleNode(name, { labels: { [HOSTNAME_LABEL]: name } }));
-  return keeper;
-}
+it('forgets counts that were not asked for between two changes that all have to follow', () => {
+  const forgotten: number[] = [];
+  const counts = new KeptCounts<{ readonly id: number; readonly domains: number }>(({ id }) => forgotten.push(id));
+  const ask = (id: number) => counts.get(String(id), () => ({ id, domains: 1 }));
+  const all = [1, 2, 3].map(ask);
+  expect(counts.asked()).toEqual(all);
+  ask(2);
+  expect([counts.asked(), forgotten]).toEqual([[{ id: 2, domains: 1 }], [1, 3]]);
+  expect([counts.asked(), forgotten]).toEqual([[], [1, 3, 2]]);
+});

@@ -100,9 +100,8 @@ export class SnapshotKeeper {
       const isSame =
         equalJson(known.node.metadata.labels ?? {}, node.metadata.labels ?? {}) &&
         equalJson(known.node.spec?.taints ?? [], node.spec?.taints ?? []);
-      if (!isSame) this.#countNode(known, -1);
+      if (!isSame) this.#recountNode(known, changed);
       this.#put(changed);
-      if (!isSame) this.#countNode(changed, 1);
       return;
     }
     const empty = { requested: NO_AMOUNTS, ranked: { cpu: 0, memory: 0 }, pods: NO_PODS, withTerms: NO_PODS };
@@ -110,14 +109,14 @@ export class SnapshotKeeper {
     for (const placed of this.#placed.values()) if (placed.nodeName === name) info = this.#owned.add(info, placed.info);
     this.#sorted = undefined;
     this.#put(info);
-    this.#countNode(info, 1);
+    this.#recountNode(undefined, info);
   }
 
   removeNode(name: string): void {
     const gone = this.#nodes.get(name);
     if (gone === undefined) return;
     this.#countImages(gone.images, -1);
-    this.#countNode(gone, -1);
+    this.#recountNode(gone, undefined);
     this.#nodes.delete(name);
     this.#sorted = undefined;
     this.#snapshot = undefined;
@@ -279,10 +278,11 @@ export class SnapshotKeeper {
     this.#spread.countPod(pod, node, by);
   }
 
-  /** Counts a node with its pods, or no longer. */
-  #countNode(node: NodeInfo, by: 1 | -1): void {
-    for (const pod of node.pods.values()) this.#affinity.countPod(pod, node, by);
-    this.#spread.countNode(node, by);
+  /** Counts a node with its pods, and its earlier version no longer. */
+  #recountNode(before: NodeInfo | undefined, after: NodeInfo | undefined): void {
+    if (before !== undefined) for (const pod of before.pods.values()) this.#affinity.countPod(pod, before, -1);
+    if (after !== undefined) for (const pod of after.pods.values()) this.#affinity.countPod(pod, after, 1);
+    this.#spread.replaceNode(before, after);
   }
 
   #put(node: NodeInfo): void {

@@ -1,5 +1,6 @@
 import { HOSTNAME_LABEL, type Pod } from '@gantry/objects';
-import { addTo, domainOf, kept } from './affinity-counts.ts';
+import { domainOf } from './affinity-counts.ts';
+import { addTo, KeptCounts, KeyIndex } from './kept-counts.ts';
 import {
   type ByValue,
   differenceOn,
@@ -112,6 +113,10 @@ class ConstraintCounts {
     return sums.length === 0 ? 1 : this.sums.length + node.pods.size * sums.length;
   }
 
+  get domains(): number {
+    return this.sums.reduce((sum, { byValue }) => sum + byValue.size, 0);
+  }
+
   countPod(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
     if (this.sums.every((sum) => this.#amountOf(sum, pod) === 0)) return;
     for (const { sum, value } of this.#sumsOn(node)) sum.countPods(value, by * this.#amountOf(sum, pod));
@@ -139,6 +144,32 @@ class ConstraintCounts {
   }
 }
 
+/** The counts for the constraints of a pod and others like it. */
+class SpreadCount {
+  /** The pods that count have one of these. */
+  readonly keys: readonly string[];
+  readonly required: ConstraintCounts;
+  readonly preferred: ConstraintCounts;
+
+  constructor({ required, preferred, isDefault }: PodSpread, pod: Pod) {
+    // For each candidate, the pods of the node itself are counted directly.
+    const beyondNodes = preferred.filter(({ topologyKey }) => topologyKey !== HOSTNAME_LABEL);
+    this.keys = keysOf(preferred[0]?.owner ?? '', pod).slice(0, 1);
+    this.required = new ConstraintCounts(required, pod);
+    this.preferred = new ConstraintCounts(beyondNodes, pod, isDefault === true ? [] : preferred);
+  }
+
+  get domains(): number {
+    return this.required.domains + this.preferred.domains;
+  }
+}
+
+/** Constraints count either the pods of a controller or those of a namespace. */
+function keysOf(ownerUid: string, { metadata }: Pod): readonly string[] {
+  const ofNamespace = `namespace ${metadata.namespace ?? ''}`;
+  return ownerUid === '' ? [ofNamespace] : [`owner ${ownerUid}`, ofNamespace];
+}
+
 /** Whether a node has the labels of all constraints. Pods on other nodes count for no constraint. */
 export function isInAllDomains(constraints: readonly SpreadConstraint[], node: Pick<NodeInfo, 'node'>): boolean {
   return constraints.every((constraint) => domainOf(constraint, node) !== undefined);
@@ -149,8 +180,9 @@ export function isInAllDomains(constraints: readonly SpreadConstraint[], node: P
  * when such a pod is decided on first, once for all pods with the same constraints.
  */
 export class SpreadCounts {
-  /** By the ids of the constraints. The one that was asked for longest ago is the first. */
-  readonly #known = new Map<string, { readonly required: ConstraintCounts; readonly preferred: ConstraintCounts }>();
+  /** By the ids of the constraints. */
+  readonly #known = new KeptCounts<SpreadCount>((count) => this.#byKey.delete(count, count.keys));
+  readonly #byKey = new KeyIndex<SpreadCount>();
   #compared = 0;
 
   /** The number of comparisons so far between a pod and the constraints of a waiting pod. */
@@ -160,18 +192,19 @@ export class SpreadCounts {
 
   /** Counts a pod on a node from now on, or no longer. */
   countPod(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
-    for (const { required, preferred } of this.#known.values()) {
+    for (const { required, preferred } of this.#byKey.among(keysOf(pod.ownerUid, pod.pod))) {
       required.countPod(pod, node, by);
       preferred.countPod(pod, node, by);
     }
   }
 
-  /** Counts a node with its pods from now on, or no longer. Labels and taints of a node that counts may not change. */
-  countNode(node: NodeInfo, by: 1 | -1): void {
-    for (const { required, preferred } of this.#known.values()) {
-      required.countNode(node, by);
-      preferred.countNode(node, by);
-    }
+  /** Counts a node with its pods from now on, and its earlier version no longer. Undefined where there is none. */
+  replaceNode(before: NodeInfo | undefined, after: NodeInfo | undefined): void {
+    for (const { required, preferred } of this.#known.asked())
+      for (const counts of [required, preferred]) {
+        if (before !== undefined) counts.countNode(before, -1);
+        if (after !== undefined) counts.countNode(after, 1);
+      }
   }
 
   /** Returns the pod with the counts for its constraints or the default ones, or unchanged when it has none. */
@@ -198,15 +231,11 @@ export class SpreadCounts {
     return { ...info, spreading };
   }
 
-  #countsOf({ id, required, preferred, isDefault }: PodSpread, pod: Pod, nodes: readonly NodeInfo[]) {
-    return kept(this.#known, id, () => {
-      // For each candidate, the pods of the node itself are counted directly.
-      const beyondNodes = preferred.filter(({ topologyKey }) => topologyKey !== HOSTNAME_LABEL);
-      const made = {
-        required: new ConstraintCounts(required, pod),
-        preferred: new ConstraintCounts(beyondNodes, pod, isDefault === true ? [] : preferred),
-      };
+  #countsOf(spread: PodSpread, pod: Pod, nodes: readonly NodeInfo[]): SpreadCount {
+    return this.#known.get(spread.id, () => {
+      const made = new SpreadCount(spread, pod);
       for (const node of nodes) this.#compared += made.required.countNode(node, 1) + made.preferred.countNode(node, 1);
+      this.#byKey.add(made, made.keys);
       return made;
     });
   }
