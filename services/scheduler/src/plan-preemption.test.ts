@@ -1,4 +1,4 @@
-import { must } from '@gantry/base';
+import { must, seededRandom } from '@gantry/base';
 import type { Node, Pod, PodDisruptionBudget } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -383,6 +383,39 @@ describe('several pods of one cycle', () => {
     const decisions = decide({ pods }, waiting);
     expect(decisions.map(victimsOf)).toEqual([['x'], undefined]);
   });
+});
+
+it('pods of one cycle that no filter distinguishes preempt as if each looked at all nodes', () => {
+  const every: FilterPlugin = { name: 'Every', filter: () => [], helps: () => false };
+  const random = seededRandom(1);
+  const below = (count: number) => Math.floor(random() * count);
+  let preempting = 0;
+  for (let seed = 0; seed < 200; seed++) {
+    const nodes = ['a', 'b', 'c', 'd', 'e'].map((name) => exampleNode(name));
+    const pods = nodes.flatMap(({ metadata: { name = '' } }) =>
+      Array.from({ length: 2 + below(3) }, (_, i) =>
+        podOf(`${name}${i}`, {
+          cpu: 500,
+          node: name,
+          priority: below(3),
+          started: below(3),
+          ...(below(3) === 0 ? { app: 'safe' } : {}),
+        }),
+      ),
+    );
+    const budgets = below(2) === 0 ? [exampleBudget('safe', below(3))] : [];
+    const waiting = Array.from({ length: 6 }, (_, i) => podOf(`p${i}`, { cpu: 1500, priority: 3 - Math.floor(i / 4) }));
+    const plan = (filters: readonly FilterPlugin[]) =>
+      planAssignments(exampleSnapshot(nodes, pods, budgets), waiting.map(createPodInfo), seed, {
+        filters,
+        scores: SCORES,
+      }).map((one) => [one.pod.key, one.kind, victimsOf(one), one.kind === 'refuse' ? one.message : '']);
+    const decisions = plan(FILTERS);
+    // Without a sign of one filter, pods share nothing that was found for others.
+    expect(decisions, `seed ${seed}`).toEqual(plan([...FILTERS, every]));
+    preempting += decisions.filter(([, , victims]) => victims !== undefined).length;
+  }
+  expect(preempting).toBeGreaterThan(200);
 });
 
 describe('any preemption', () => {

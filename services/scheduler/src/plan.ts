@@ -210,6 +210,7 @@ class Planner {
       filters: this.#plugins.filters,
       budgets: this.#budgets,
       nominations: this.#nominations,
+      found: this.#search.victimsFor(pod),
       isLeaving: ({ uid, pod: other }) => this.#victims.has(uid) || other.metadata.deletionTimestamp !== undefined,
       lowestPriority: () => (this.#lowestPriority ??= lowestPriorityOn(this.#snapshot.nodes)),
       count: (pods) => {
@@ -225,6 +226,8 @@ class Planner {
     const { nodeName, victims } = candidate;
     for (const { uid } of victims) this.#victims.add(uid);
     this.#budgets?.spend(victims);
+    const node = this.#nodes[indexOfNode(this.#nodes, nodeName)];
+    if (node !== undefined) this.#search.evicted(node, this.#snapshot.budgets.length > 0);
     this.#nominatedTerms ||= hasTerms(pod);
     const displaced = this.#nominations.nominate(pod, nodeName).filter(({ key }) => !this.#decided.has(key));
     return { nominatedTo: nodeName, preemption: { kind: 'possible', nodeName, victims, displaced } };

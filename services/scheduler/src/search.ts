@@ -2,6 +2,7 @@ import type { Exclusion } from './explain.ts';
 import { type FilterPlugin, type Refusal, refusalAsIs, refusalOf } from './framework/plugin.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { indexOfNode, type NodeInfo } from './framework/node-info.ts';
+import type { Selection } from './preemption/select-victims.ts';
 
 /** The search for nodes ends once it has found this many that fit, or this share of all nodes if that is more. */
 const ENOUGH_NODES = 100;
@@ -24,6 +25,8 @@ interface Verdicts {
   readonly seen: (NodeInfo | undefined)[];
   /** Undefined where the pods fit. */
   readonly refusals: (Refusal | undefined)[];
+  /** What preemption found on nodes. */
+  readonly victims: Map<NodeInfo, Selection>;
   /** What `own` said for the last pod. */
   readonly others: (Refusal | undefined)[];
   /** Where the search begins. It is the same for all of them, so that they look at few nodes in total. */
@@ -38,7 +41,7 @@ export class NodeSearch {
   readonly #nodes: readonly NodeInfo[];
   readonly #filters: readonly FilterPlugin[];
   readonly #enough: number;
-  /** By the pods' signs. */
+  /** By the pods' priority and signs. */
   readonly #verdicts = new Map<string, Verdicts>();
 
   /** The caller replaces nodes that get pods. */
@@ -80,9 +83,25 @@ export class NodeSearch {
     return { feasible, refusals };
   }
 
+  /**
+   * What preemption has found on nodes for pods of the same priority that no filter distinguishes, to be filled by the caller. Undefined when
+   * a filter distinguishes this one.
+   */
+  victimsFor(pod: PodInfo): Map<NodeInfo, Selection> | undefined {
+    const { own, victims } = this.#verdictsFor(pod, 0);
+    return own.length === 0 ? victims : undefined;
+  }
+
+  /** Reports that pods are evicted from a node, and whether this changes what evictions from other nodes cost. */
+  evicted(node: NodeInfo, changesOthers: boolean): void {
+    for (const { victims } of this.#verdicts.values())
+      if (changesOthers) victims.clear();
+      else victims.delete(node);
+  }
+
   #verdictsFor(pod: PodInfo, start: number): Verdicts {
     const signs = this.#filters.map(({ sign }) => sign?.(pod));
-    const key = JSON.stringify(signs);
+    const key = JSON.stringify([pod.priority, ...signs]);
     const known = this.#verdicts.get(key);
     if (known !== undefined) return known;
     const verdicts: Verdicts = {
@@ -91,6 +110,7 @@ export class NodeSearch {
       seen: [],
       refusals: [],
       others: [],
+      victims: new Map(),
       start,
     };
     this.#verdicts.set(key, verdicts);

@@ -2,7 +2,14 @@ import { isCurable, type Refusal } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { isMarkedForPreemption, type Nominations } from './nominations.ts';
-import { type Candidate, chooseCandidate, mayPreempt, type PreemptionRules, selectVictims } from './select-victims.ts';
+import {
+  type Candidate,
+  chooseCandidate,
+  mayPreempt,
+  type PreemptionRules,
+  type Selection,
+  selectVictims,
+} from './select-victims.ts';
 
 /** Whether and how a pod that fits on no node can get room. */
 export type PreemptionPlan =
@@ -17,6 +24,11 @@ export interface PreemptionContext extends PreemptionRules {
   readonly nominations: Nominations;
   /** The lowest priority of all pods on nodes. */
   readonly lowestPriority: () => number;
+  /**
+   * What was found on nodes without nominated pods for pods of the same priority that no filter distinguishes, in the present state of the
+   * cycle. Undefined when a filter distinguishes this one from all others.
+   */
+  readonly found: Map<NodeInfo, Selection> | undefined;
   /** Is called with the number of pods that were tried as victims. */
   readonly count: (pods: number) => void;
 }
@@ -103,10 +115,16 @@ function findCandidates(
   return { candidates: [...harmless, ...violating], reasons: counts };
 }
 
-function victimsOn(pod: PodInfo, node: NodeInfo, context: PreemptionContext): ReturnType<typeof selectVictims> {
+function victimsOn(pod: PodInfo, node: NodeInfo, context: PreemptionContext): Selection {
+  const nominated = context.nominations.before(pod, node.name);
+  const found = nominated.length === 0 ? context.found : undefined;
+  const known = found?.get(node);
+  if (known !== undefined) return known;
   let hasLower = false;
   for (const other of node.pods.values()) hasLower ||= mayPreempt(pod, other);
   if (!hasLower) return { reasons: [NO_VICTIMS] };
   context.count(node.pods.size);
-  return selectVictims(pod, node, context.nominations.before(pod, node.name), context);
+  const selection = selectVictims(pod, node, nominated, context);
+  found?.set(node, selection);
+  return selection;
 }

@@ -13,6 +13,8 @@ export interface Candidate {
   readonly awaited: readonly PodInfo[];
   /** How many of the victims violate a PodDisruptionBudget. */
   readonly violations: number;
+  /** Kubernetes' criteria, the first one first. Less is better. */
+  readonly rank: readonly number[];
 }
 
 /** What the selection of victims knows of the cluster apart from the node. */
@@ -50,6 +52,9 @@ export function mayPreempt(pod: PodInfo, other: PodInfo): boolean {
   return other.priority < pod.priority;
 }
 
+/** How room can be made on a node, or Kubernetes' reasons why it cannot. */
+export type Selection = Candidate | { readonly reasons: readonly string[] };
+
 /**
  * Finds the fewest pods of lower priority that have to leave a node so that a pod fits together with the pods that are `nominated` there.
  * The search removes all of them, and then lets as many as possible stay. The pods whose eviction would violate a budget are tried first,
@@ -61,7 +66,7 @@ export function selectVictims(
   node: NodeInfo,
   nominated: readonly PodInfo[],
   { filters, budgets, isLeaving }: PreemptionRules,
-): Candidate | { readonly reasons: readonly string[] } {
+): Selection {
   const lower = [...node.pods.values()].filter((other) => mayPreempt(pod, other)).sort(byImportance);
   const trial = new Trial(node);
   for (const other of lower) trial.remove(other);
@@ -78,12 +83,9 @@ export function selectVictims(
   const violations = staying.filter((other) => violating.has(other)).filter(hasToLeave);
   const others = staying.filter((other) => !violating.has(other)).filter(hasToLeave);
   const awaited = lower.filter(isLeaving).filter(hasToLeave);
-  return {
-    nodeName: node.name,
-    victims: [...violations, ...others].sort(byImportance),
-    awaited,
-    violations: violations.length,
-  };
+  const victims = [...violations, ...others].sort(byImportance);
+  const rank = rankOf(violations.length, [...victims, ...awaited].sort(byImportance));
+  return { nodeName: node.name, victims, awaited, violations: violations.length, rank };
 }
 
 /** Is added to each priority, so that the sum is lower for fewer victims although priorities may be negative. */
@@ -95,14 +97,13 @@ const LOWEST_PRIORITY = 2 ** 31;
  * takes the first.
  */
 export function chooseCandidate(candidates: readonly Candidate[]): Candidate | undefined {
-  const ranked = candidates.map((candidate) => ({ candidate, rank: rankOf(candidate) }));
-  const [first] = ranked;
+  const [first] = candidates;
   if (first === undefined) return undefined;
-  return ranked.reduce((best, one) => (isLess(one.rank, best.rank) ? one : best), first).candidate;
+  return candidates.reduce((best, one) => (isLess(one.rank, best.rank) ? one : best), first);
 }
 
-function rankOf({ violations, victims, awaited }: Candidate): readonly number[] {
-  const leaving = [...victims, ...awaited].sort(byImportance);
+/** `leaving` are in the order of importance. */
+function rankOf(violations: number, leaving: readonly PodInfo[]): readonly number[] {
   const highest = leaving[0]?.priority ?? -LOWEST_PRIORITY;
   const sum = leaving.reduce((total, { priority }) => total + priority + LOWEST_PRIORITY, 0);
   const earliest = Math.min(...leaving.filter(({ priority }) => priority === highest).map(startOf));

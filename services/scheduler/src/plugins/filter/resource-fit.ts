@@ -14,8 +14,7 @@ export const resourceFit: FilterPlugin = {
     }
     return reasons ?? NONE;
   },
-  curedByRoom: ({ requests }, { allocatable }) =>
-    Object.entries(requests).every(([name, amount]) => amount <= (allocatable[name] ?? 0)),
+  curedByRoom: ({ wanted }, { allocatable }) => wanted.every(([name, amount]) => amount <= (allocatable[name] ?? 0)),
   helps: (change, pod) => {
     switch (change.kind) {
       case 'node-added':
