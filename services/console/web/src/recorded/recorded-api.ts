@@ -71,6 +71,7 @@ function listOf(recording: Recording, pathname: string, query: URLSearchParams, 
   if (place === undefined) throw new StatusError('NotFound', `the run has not recorded ${pathname}`);
   const { kind, namespace } = place;
   const version = Number(query.get('resourceVersion') ?? newest(recording));
+  if (!Number.isSafeInteger(version)) throw StatusError.badRequest('resourceVersion: is no version');
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const fields = fieldsOf(query.get('fieldSelector') ?? '');
   const items = recording

@@ -131,7 +131,8 @@ test('what was not recorded is not found, and nothing can be changed', async () 
   const { api } = await openApi();
   await expect(api.fetch('/gantry/v1/leaders')).rejects.toMatchObject({ reason: 'NotFound' });
   await expect(api.fetch('/api/v1/pods', { method: 'POST' })).rejects.toMatchObject({ reason: 'MethodNotAllowed' });
-  await expect(api.fetch('/api/v1/pods?fieldSelector=x')).rejects.toMatchObject({ reason: 'BadRequest' });
+  for (const query of ['fieldSelector=x', 'resourceVersion=abc', `resourceVersion=${'9'.repeat(400)}`])
+    await expect(api.fetch(`/api/v1/pods?${query}`)).rejects.toMatchObject({ reason: 'BadRequest' });
   const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
   expect(await api.json(review, { method: 'POST' })).toEqual({ status: { allowed: false } });
 });

@@ -13,6 +13,7 @@ import { OpenRun } from '../recorded/open-run.tsx';
 import { RecordedRunContext } from '../shell/recorded-run.ts';
 import { type Change, changesBetween } from './changes.ts';
 import { Heads } from '../shell/heads.tsx';
+import { indexOf, type Moment, momentsOf, timeOf } from './moments.ts';
 
 const REFRESH_MS = 5_000;
 /** How many moments back changes are shown at first: about a minute. */
@@ -27,19 +28,6 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'secrets',
   'componentstatuses',
 ]);
-
-interface Moment {
-  readonly resourceVersion: string;
-  /** Unix milliseconds; undefined when the server does not know. */
-  readonly at: number | undefined;
-}
-
-/** The moments that a slider stops at, the oldest first. */
-function momentsOf({ oldest, marks }: HistoryReport): readonly Moment[] {
-  const known = marks.map(({ resourceVersion, at }) => ({ resourceVersion, at: Date.parse(at) }));
-  const first = { resourceVersion: oldest.resourceVersion, at: oldest.at === null ? undefined : Date.parse(oldest.at) };
-  return known[0]?.resourceVersion === first.resourceVersion ? known : [first, ...known];
-}
 
 /** The past that etcd still holds: all views at a moment, and what changed between two. */
 export function HistoryPage(): ReactNode {
@@ -114,15 +102,6 @@ function Travel({ report }: { readonly report: HistoryReport }): ReactNode {
       {begin === undefined ? null : <Changes from={begin} to={end} />}
     </>
   );
-}
-
-function indexOf(moments: readonly Moment[], version: string): number {
-  const index = moments.findIndex(({ resourceVersion }) => BigInt(resourceVersion) >= BigInt(version));
-  return index < 0 ? moments.length - 1 : index;
-}
-
-function timeOf({ at, resourceVersion }: Moment): string {
-  return at === undefined ? `version ${resourceVersion}` : new Date(at).toLocaleTimeString();
 }
 
 /** The lists of all kinds at a moment; undefined is now. Kinds that the user may not list are left out. */
