@@ -20,7 +20,7 @@ export type Operation =
       readonly ofTeam?: boolean;
       /** Each pod has a claim that is bound to a volume of this kind. */
       readonly volumes?: 'in-tree' | 'csi';
-      /** `measured`: the time until all are scheduled is the result. `created`: nobody waits for them. */
+      /** `measured`: the time until all are scheduled is the result. `created`: the run does not wait for them. */
       readonly wait?: 'scheduled' | 'measured' | 'created';
     }
   /** From now on until the end, one of each template in turn after each interval. `recreate` deletes the one before. */

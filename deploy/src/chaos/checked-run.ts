@@ -14,7 +14,7 @@ import { prepareCluster } from './prepare-cluster.ts';
 import { type CampaignView, violationsOf } from './show-lines.ts';
 import { WORKLOADS } from './workloads/index.ts';
 
-/** A campaign and those who see it. */
+/** What a campaign runs on, who shows it, and where its objects and artefacts are. */
 export interface CheckedRun {
   readonly opened: OpenCluster;
   /** The image of the services. */

@@ -6,7 +6,7 @@ import type { Journal } from './journal.ts';
 import type { RunFolder } from './recording/run-folder.ts';
 import { undoAll, type UndoTools } from './undo.ts';
 
-/** What happens in a campaign, for those who show it. */
+/** Callbacks for what happens to the faults of a campaign. */
 export interface FaultEvents {
   onStart(fault: PlannedFault, detail: string): void;
   onHeal(fault: PlannedFault): void;

@@ -117,7 +117,7 @@ export class IngressClient {
     return JSON.parse(text) as Echo;
   }
 
-  /** The certificate that a host shows to those who trust the authority, with what a request there is answered. */
+  /** The certificate that a host shows to a client that trusts `ca`, and the text of its response. */
   async secured(host: string, ca: string): Promise<{ readonly certificate: PeerCertificate; readonly text: string }> {
     const socket = connect({
       host: '127.0.0.1',

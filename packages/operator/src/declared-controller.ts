@@ -317,7 +317,7 @@ function placed<T extends KubeObject>(declared: DeclaredController<T>, owner: T,
   return { resource, configuration: { ...wanted, metadata } };
 }
 
-/** Server-side apply takes fields over from anybody, so an object of somebody else must be seen before. */
+/** Throws when another object controls the live one: server-side apply would take over its fields. */
 function refuseForeign(live: KubeObject | undefined, owner: KubeObject, place: string): void {
   const other = controllerOf(live);
   if (other === undefined || other.uid === owner.metadata.uid) return;

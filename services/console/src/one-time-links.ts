@@ -3,9 +3,9 @@ import { hashOf, type SignedIn } from './sessions.ts';
 
 /** How long a link is good. */
 export const LINK_MS = 120_000;
-/** Links that nobody has opened; a further one takes the place of the oldest. */
+/** The most unused links of all users. A further one replaces the oldest. */
 const MAX_LINKS = 32;
-/** Links of one user, of which the oldest goes first: nobody makes those of others useless. */
+/** The most unused links of one user. A further one replaces the user's own oldest, so users cannot displace the links of others. */
 const MAX_LINKS_OF_USER = 4;
 
 interface Kept {

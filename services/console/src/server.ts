@@ -122,7 +122,7 @@ async function serveApi(options: ConsoleServerOptions, { req, res, target, cooki
   refuseEmbedding(req);
   const session = mustFind(options.sessions, cookie);
   if (upgradeOf(req) !== undefined) {
-    // Browsers send the cookie with WebSockets of every page of this host, and ask nobody before.
+    // Browsers send the cookie with WebSockets of every page of this host, without a preflight request.
     if (req.headers.origin === undefined) throw new StatusError('Forbidden', 'Origin: missing');
   }
   // Also with an upgrade, which the API server is free to ignore.

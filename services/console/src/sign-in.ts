@@ -103,7 +103,7 @@ export function signInRoutes(options: SignInOptions, cookie: SessionCookie): Rou
       return;
     }
     const current = sessions.find(cookie.read(req));
-    // Otherwise a link of somebody else would make a user go on in that one's name.
+    // Otherwise a link that another user sent would silently change who the browser acts as.
     if (current !== undefined)
       throw new StatusError('Conflict', `code: ${current.user} has signed in already in this browser; sign out first`);
     const signedIn = links.take(given.value);

@@ -24,7 +24,7 @@ export interface ProgrammerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: ProgrammerMetrics;
-  /** The record of what the programmer does. Its owner tells it the changes of the caches. */
+  /** The record of what the programmer does. Its owner reports the changes of the caches to it. */
   readonly loop: Pick<ChangeLoop, 'begin'>;
 }
 

@@ -196,7 +196,10 @@ async function untilFound<T>(clock: Clock, signal: AbortSignal, find: () => T | 
   }
 }
 
-/** Clients that write all the time, each on connections of its own: until each of them has a write of after the fault acknowledged. */
+/**
+ * Clients write all the time, each on its own connections. The act is done when each has an acknowledgement of a write that was sent after the
+ * fault.
+ */
 async function watchWrites({ connect, clock, namespace, name }: ActContext): Promise<Watching> {
   const stop = new AbortController();
   const clients = Array.from({ length: WRITERS }, connect);

@@ -94,7 +94,10 @@ export type ChaosRunStatus = NonNullable<ChaosRun['status']>;
 
 const offered = z.object({ name: z.string(), what: z.string() });
 
-/** Its one object, `cluster`, lists what the chaos service offers. The service updates `heartbeatTime` while it works, and deletes the object at its end. */
+/**
+ * Its one object, `cluster`, lists what the chaos service offers. The service updates `heartbeatTime` while it works, and deletes the object at
+ * its end.
+ */
 export const CHAOS_SERVICES = defineKind({
   ...GROUP,
   kind: 'ChaosService',

@@ -75,7 +75,10 @@ export class RunController {
     await this.#current?.ended;
   }
 
-  /** Ends the campaign of an object that is gone without its finalizer, because another client removed it. `uid` is of the object with its name now. */
+  /**
+   * Ends the campaign of an object that is gone, because another client removed its finalizer. `uid` is that of the object with its name now;
+   * undefined when there is none.
+   */
   async endReplaced(name: string, uid: string | undefined): Promise<void> {
     if (this.#current?.name === name && this.#current.uid !== uid) await this.end();
   }

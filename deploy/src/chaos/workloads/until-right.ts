@@ -6,13 +6,13 @@ const SAY_EVERY_MS = 10_000;
 /** A busy machine takes minutes for what otherwise takes seconds. */
 const LIMIT_MS = 600_000;
 
-/** How long somebody waits for the cluster. */
+/** How long a caller waits for the cluster. */
 export interface Patience {
   /** Ten minutes if not given. */
   readonly limitMs?: number;
   /** Ends the wait at once. */
   readonly interrupted?: AbortSignal;
-  /** Is told every ten seconds what is waited for. */
+  /** Called every ten seconds with what is still wrong. */
   readonly say?: (text: string) => void;
 }
 

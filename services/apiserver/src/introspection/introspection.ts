@@ -65,7 +65,7 @@ type Names = readonly ['process', ...string[]];
 const ELECTIONS = '/gantry/elections/';
 const CALL_TIMEOUT_MS = 2000;
 
-/** Shows what the control plane does: it asks the other processes, and etcd. Nothing is asked while nobody looks. */
+/** Shows what the control plane does: it asks the other processes, and etcd, when a client asks for a report. */
 export function createIntrospection(options: IntrospectionOptions): Introspection {
   const { clock, kv, cache, historyMinutes } = options;
   const reports = createProcessReports(options.tls, clock);

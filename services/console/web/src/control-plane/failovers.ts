@@ -6,7 +6,7 @@ export interface Failover {
   readonly former: string;
   /** When the former leader was last seen leading. */
   readonly lastSeenAt: number;
-  /** When nobody held the office any more: the lease has run out. */
+  /** When the lease expired and there was no leader. */
   readonly vacantAt?: number | undefined;
   readonly next?: string | undefined;
   readonly epoch?: number | undefined;

@@ -74,7 +74,7 @@ function Processes({ report, error }: ProcessesProps): ReactNode {
 
 const NODE_NAMES = objectFormat(({ metadata: { uid = '', name = '' } }) => ({ uid, name }));
 
-/** What the agent of one node and the proxy of its host do: nodes are many, and each is asked only when somebody looks. */
+/** What the agent of one node and the proxy of its host do. There are many nodes, so only the chosen one is asked. */
 function Agents(): ReactNode {
   const { node = '' } = useSearch({ from: '/control-loops' });
   const navigate = useNavigate();
