@@ -79,7 +79,8 @@ test('the kernel kills a critical pod last, and no sidecar before the main conta
     - name: sidecar
       image: busybox:1.36
       restartPolicy: Always
-      command: [sh, -c, '${script}; exec sleep 3600']`;
+      startupProbe: { exec: { command: [test, -f, /tmp/up] }, periodSeconds: 1, failureThreshold: 60 }
+      command: [sh, -c, '${script}; touch /tmp/up; exec sleep 3600']`;
   const request = 'resources: { requests: { memory: 256Mi } }';
   await apply(
     pod('critical', script, '', '', '  priorityClassName: system-node-critical') +
@@ -162,7 +163,7 @@ test('a container has the groups of its image by the policy of its pod, and its 
     group: user(3000, [50_000, 2000]),
   };
   for (const [name, shown] of Object.entries(expected)) {
-    await kubectl(['wait', '--for=condition=Ready', 'pod', name, '--timeout=90s']);
+    await kubectl(['wait', '--for=condition=Ready', 'pod', name, '--timeout=120s']);
     const status = await kubectl(['get', 'pod', name, '-o', 'jsonpath={.status.containerStatuses[0].user}']);
     expect(JSON.parse(status)).toEqual(shown);
     const groups = (await kubectl(['exec', name, '--', 'id', '-G'])).trim().split(' ').map(Number);
@@ -240,13 +241,7 @@ test('a pod has its names, resolvers and processes, or those of the host', async
   await apply(
     pod('named', 'hostname; cat /etc/hostname /etc/hosts /etc/resolv.conf', '', '', named) +
       pod('of-host', spaces, '', '', ofHost) +
-      pod(
-        'together',
-        'until ps | grep -v grep | grep -q "sleep 4712"; do sleep 0.1; done; killall sleep',
-        '',
-        '',
-        together,
-      ).replace(
+      pod('together', 'until killall sleep 2>/dev/null; do sleep 0.1; done', '', '', together).replace(
         '  volumes',
         '    - { name: other, image: "busybox:1.36", command: [sh, -c, "sleep 4712; true"] }\n  volumes',
       ),
@@ -287,7 +282,7 @@ overhead: { podFixed: { memory: ${memory} } }
     );
     await untilSucceeded('known');
     expect((await cluster.get(PODS, namespace.name, 'known')).spec?.overhead).toEqual({ memory: '7Mi' });
-    const room = await eventually('the node has no room for the overhead', 60_000, async () => {
+    const room = await eventually('the node has no room for the overhead', 120_000, async () => {
       const { status } = await cluster.get(PODS, namespace.name, 'large');
       return status?.phase === 'Failed' ? status : undefined;
     });
