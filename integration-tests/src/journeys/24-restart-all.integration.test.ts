@@ -9,6 +9,9 @@ const PATIENCE_MS = 120_000;
 const FOREVER = 'while :; do sleep 0.1; done';
 const RULES = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }];
 
+/** Until the sidecar has written its name, no main container starts. */
+const IS_UP = { exec: { command: ['test', '-f', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 60 };
+
 /** Writes its name into the pod's volume, and goes on with a script. */
 const logged = (name: string, script: string, change: Partial<Container> = {}): Container => ({
   name,
@@ -29,7 +32,10 @@ const created: Pod = {
     restartPolicy: 'Never',
     terminationGracePeriodSeconds: 600,
     volumes: [{ name: 'log', emptyDir: {} }],
-    initContainers: [logged('init', 'true'), logged('sidecar', FOREVER, { restartPolicy: 'Always' })],
+    initContainers: [
+      logged('init', 'true'),
+      logged('sidecar', `touch /tmp/up; ${FOREVER}`, { restartPolicy: 'Always', startupProbe: IS_UP }),
+    ],
     containers: [
       logged('source', ONCE, { restartPolicy: 'Never', restartPolicyRules: RULES }),
       logged('runs', `trap "" TERM; ${FOREVER}`, { lifecycle: { preStop: { exec: { command: ['sleep', '600'] } } } }),
@@ -63,14 +69,20 @@ test('the exit of a container restarts its pod in place: at once, from the init 
   expect(addresses.size).toBe(1);
 
   const read = ['exec', '-n', namespace.name, 'whole', '-c', 'runs', '--', 'cat', '/log/started'];
-  const started = (await cluster.mustKubectl(read)).trim().split('\n');
+  const started = await eventually('all have written twice', PATIENCE_MS, async () => {
+    const lines = (await cluster.mustKubectl(read)).trim().split('\n');
+    return lines.length >= 10 ? lines : undefined;
+  });
   expect(started).toHaveLength(10);
   expect([started.slice(0, 2), started.slice(5, 7)]).toEqual([
     ['init', 'sidecar'],
     ['init', 'sidecar'],
   ]);
-  const killed = (await cluster.list(EVENTS, namespace.name)).filter(({ reason }) => reason === 'Killing');
-  expect(new Set(killed.map(({ message }) => message))).toEqual(new Set(['killing']));
+  await eventually('Events say why', PATIENCE_MS, async () => {
+    const killed = (await cluster.list(EVENTS, namespace.name)).filter(({ reason }) => reason === 'Killing');
+    expect(new Set(killed.map(({ message }) => message))).toEqual(new Set(['killing']));
+    return true;
+  });
   const labels = [`label=io.kubernetes.pod.namespace=${namespace.name}`];
   expect(await cluster.podContainers(labels, 'all')).toHaveLength(6);
 });
