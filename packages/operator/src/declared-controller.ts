@@ -1,3 +1,4 @@
+import { hash as hashText } from 'node:crypto';
 import {
   type Cache,
   formatReconcileKey,
@@ -90,13 +91,10 @@ export class DesiredError extends Error {
 /** What is known of one object. */
 interface Known {
   readonly uid: string;
-  /** What was applied last, by place, so that an equal wish sends no request while the object still has all of it. */
-  readonly texts: Map<string, string>;
-  /** Changes that the API server does not allow, by place: not sent again as long as the object and the wish are the same. */
-  readonly refused: Map<
-    string,
-    { readonly text: string; readonly resourceVersion: string; readonly error: DesiredError }
-  >;
+  /** The hash of what was applied last, by place, so that an equal wish sends no request while the object still has all of it. */
+  readonly hashes: Map<string, string>;
+  /** Changes that the API server does not allow, by place: not sent again as long as the object and the wish are the same. Mostly none. */
+  refused?: Map<string, { readonly hash: string; readonly resourceVersion: string; readonly error: DesiredError }>;
 }
 type Memory = Map<string, Known>;
 
@@ -160,46 +158,51 @@ async function reconcile<T extends KubeObject>(
   const wanted = desired.objects.map((one) => placed(declared, object, one));
   const { uid = '' } = object.metadata;
   const known = knownOf(memory, id, uid);
-  const texts = new Map<string, string>();
+  const hashes = new Map<string, string>();
   const kept = (desired.keep ?? []).map((one) => keptOf(declared, owned, one));
   const keptPlaces = new Set(kept.map(placeOf));
   for (const { resource, configuration } of wanted) {
     const place = placeOf({ resource, configuration });
     if (keptPlaces.has(place)) throw new DesiredError(`${place} is desired, and is to be kept as it is`);
-    if (texts.has(place)) throw new DesiredError(`${place} is desired twice`);
+    if (hashes.has(place)) throw new DesiredError(`${place} is desired twice`);
     const live = cache.get(resource, keyOf(configuration));
     refuseForeign(live, object, place);
-    const text = JSON.stringify(configuration);
-    if (live === undefined || known.texts.get(place) !== text || !includes(live, configuration)) {
-      await change(declared, { resource, configuration, live, text, place, object, known }, context, signal);
+    const hash = hashOf(configuration);
+    if (live === undefined || known.hashes.get(place) !== hash || !includes(live, configuration)) {
+      await change(declared, { resource, configuration, live, hash, place, object, known }, context, signal);
     }
-    texts.set(place, text);
+    hashes.set(place, hash);
   }
   await prune(declared, [...wanted, ...kept], owned, context, signal);
   if (desired.status !== undefined) {
-    const text = JSON.stringify(desired.status);
+    const hash = hashOf(desired.status);
     const current = (object as { readonly status?: unknown }).status;
-    if (known.texts.get(STATUS) !== text || !includes(current, desired.status))
+    if (known.hashes.get(STATUS) !== hash || !includes(current, desired.status))
       await applyStatus(object, desired.status, context, declared.for, signal);
-    texts.set(STATUS, text);
+    hashes.set(STATUS, hash);
   }
-  memory.set(id, { uid, texts, refused: new Map() });
+  memory.set(id, { uid, hashes });
   for (const { type, reason, message } of desired.events ?? []) events.event(object, type, reason, message);
   return desired.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(0, desired.requeueAt - clock.now()) };
+}
+
+/** Takes a tenth of the memory of the text. */
+function hashOf(value: unknown): string {
+  return hashText('sha256', JSON.stringify(value), 'base64');
 }
 
 function knownOf(memory: Memory, id: string, uid: string): Known {
   const before = memory.get(id);
   if (before?.uid === uid) return before;
-  const known: Known = { uid, texts: new Map(), refused: new Map() };
+  const known: Known = { uid, hashes: new Map() };
   memory.set(id, known);
   return known;
 }
 
 interface Change extends Wanted {
   readonly live: KubeObject | undefined;
-  /** The configuration as JSON. */
-  readonly text: string;
+  /** Of the configuration. */
+  readonly hash: string;
   readonly place: string;
   /** The owner. */
   readonly object: KubeObject;
@@ -209,13 +212,13 @@ interface Change extends Wanted {
 /** Applies a configuration. Throws DesiredError when its object exists and cannot be changed so. */
 async function change<T extends KubeObject>(
   { recreates = [] }: DeclaredController<T>,
-  { resource, configuration, live, text, place, object, known }: Change,
+  { resource, configuration, live, hash, place, object, known }: Change,
   { client, events, log }: ReconcileContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { uid, resourceVersion = '', name } = live?.metadata ?? {};
-  const refused = known.refused.get(place);
-  if (refused?.text === text && refused.resourceVersion === resourceVersion) throw refused.error;
+  const refused = known.refused?.get(place);
+  if (refused?.hash === hash && refused.resourceVersion === resourceVersion) throw refused.error;
   try {
     await client.apply(resource, configuration, {}, signal);
   } catch (error) {
@@ -233,7 +236,8 @@ async function change<T extends KubeObject>(
       'return it in `keep` to leave it as it is, give the new one another name, or add its resource to `recreates`';
     const message = `${place} exists and cannot be changed as desired (${reasonsOf(error)}): ${choices}`;
     const thrown = new DesiredError(message, { cause: error });
-    known.refused.set(place, { text, resourceVersion, error: thrown });
+    known.refused ??= new Map();
+    known.refused.set(place, { hash, resourceVersion, error: thrown });
     events.event(object, 'Warning', 'ChangeRefused', message);
     throw thrown;
   }
