@@ -16,6 +16,7 @@ import {
   isReason,
   type KubeObject,
   NODES,
+  type ObjectKey,
   type Pod,
   PODS,
   REPLICA_SETS,
@@ -334,17 +335,66 @@ const WRITERS = 6;
 const WRITES_WITHIN_MS = 50_000;
 const WRITE_MS = 60_000;
 
-test('clients of an API server that is cut from etcd go on with another one, though they keep their connections', {
-  timeout: 300_000,
-}, async () => {
-  await using namespace = await cluster.namespace();
+/** Clients that write one object each, over connections that they keep. */
+interface Writers extends Disposable {
+  readonly keys: readonly ObjectKey[];
+  readonly clients: readonly HttpClient[];
+  /** Resolves when each client has a write of this value acknowledged, with the milliseconds that it took. */
+  write(turn: string): Promise<readonly number[]>;
+}
+
+async function startWriters(namespace: string): Promise<Writers> {
   const target = readKubeconfig(cluster.kubeconfig);
   const clients = Array.from({ length: WRITERS }, () => createHttpClient(target));
-  const keys = clients.map((_, index) => ({ namespace: namespace.name, name: `w${index}` }));
+  const keys = clients.map((_, index) => ({ namespace, name: `w${index}` }));
   for (const [index, client] of clients.entries()) {
     const metadata = keys[index] ?? expect.unreachable();
     await client.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata }, soon());
   }
+  return {
+    keys,
+    clients,
+    write: async (turn) => {
+      const since = Date.now();
+      return await Promise.all(
+        clients.map(async (client, index) => {
+          const key = keys[index] ?? expect.unreachable();
+          await eventually('a write is acknowledged', PATIENCE_MS, async () => {
+            await client.patch(CONFIG_MAPS, key, { merge: { data: { turn } } }, AbortSignal.timeout(WRITE_MS));
+            return true;
+          });
+          return Date.now() - since;
+        }),
+      );
+    },
+    [Symbol.dispose]: () => {
+      for (const client of clients) client[Symbol.dispose]();
+    },
+  };
+}
+
+test('clients go on with another API server when packets to one are lost, before the load balancer has marked it as down', async () => {
+  await using namespace = await cluster.namespace();
+  using writers = await startWriters(namespace.name);
+  const [balancer] = await cluster.containers('load-balancer');
+  const since = (await cluster.docker(['info', '-f', '{{.SystemTime}}'])).trim();
+  const [server = expect.unreachable()] = await cluster.containers('apiserver');
+  await cut(cluster, server, API_PORTS, 'served');
+  try {
+    const tookMs = await writers.write('1');
+    process.stdout.write(`an API server without clients: milliseconds until a write: ${tookMs.join(', ')}\n`);
+    expect(await cluster.docker(['logs', '--since', since, balancer?.id ?? ''])).not.toMatch(/ is DOWN/);
+  } finally {
+    await heal(cluster, server);
+  }
+});
+
+test('clients of an API server that is cut from etcd go on with another one, though they keep their connections', {
+  timeout: 300_000,
+}, async () => {
+  await using namespace = await cluster.namespace();
+  using writers = await startWriters(namespace.name);
+  const { keys, clients } = writers;
   const stop = new AbortController();
   const watched = new Map<string, string>();
   const watching = (async () => {
@@ -365,25 +415,13 @@ test('clients of an API server that is cut from etcd go on with another one, tho
     }
   })();
   watching.catch(() => stop.abort());
-  const write = async (index: number, turn: string) => {
-    const patch = { merge: { data: { turn } } };
-    await clients[index]?.patch(CONFIG_MAPS, keys[index] ?? expect.unreachable(), patch, AbortSignal.timeout(WRITE_MS));
-  };
   try {
     for (const container of await cluster.containers('apiserver')) {
       const turn = container.name;
       await cut(cluster, container, ETCD_PORTS);
       const cutAt = Date.now();
       try {
-        const tookMs = await Promise.all(
-          clients.map(async (_, index) => {
-            await eventually('a write is acknowledged', PATIENCE_MS, async () => {
-              await write(index, turn);
-              return true;
-            });
-            return Date.now() - cutAt;
-          }),
-        );
+        const tookMs = await writers.write(turn);
         await eventually(
           'the watch has seen them',
           PATIENCE_MS,
@@ -403,6 +441,5 @@ test('clients of an API server that is cut from etcd go on with another one, tho
   } finally {
     stop.abort();
     await watching;
-    for (const client of clients) client[Symbol.dispose]();
   }
 });

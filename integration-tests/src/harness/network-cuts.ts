@@ -13,7 +13,8 @@ async function inNetworkOf(cluster: Cluster, { id }: Container, command: string)
   return await cluster.docker(['run', '--rm', '--network', `container:${id}`, ...rights, image, 'sh', '-ec', command]);
 }
 
-type Direction = 'both' | 'answers';
+/** Of a client: to a server and from it, or only from it. Of a server (`served`): from its clients and to them. */
+type Direction = 'both' | 'answers' | 'served';
 
 const HEAL = 'nft destroy table inet cut';
 
@@ -21,21 +22,26 @@ function dropping(ports: Ports, direction: Direction): string {
   const set = `{ ${ports.join(', ')} }`;
   const answers = `chain answers { type filter hook input priority 0; tcp sport ${set} drop; }`;
   const requests = `chain requests { type filter hook output priority 0; tcp dport ${set} drop; }`;
-  const chains = direction === 'both' ? [answers, requests] : [answers];
+  const served = [
+    `chain asked { type filter hook input priority 0; tcp dport ${set} drop; }`,
+    `chain answering { type filter hook output priority 0; tcp sport ${set} drop; }`,
+  ];
+  const chains = direction === 'served' ? served : direction === 'both' ? [answers, requests] : [answers];
   return `nft '${['table inet cut {', ...chains, '}'].join('\n')}'`;
 }
 
 /**
- * Drops packets between a client's container and these ports of all servers, without resets: those of both directions, or only the answers.
+ * Drops packets between a client's container and these ports of all servers, or between a server's container and all its clients, without
+ * resets: those of both directions, or only the answers.
  * The network works again after `heal`.
  */
 export async function cut(
   cluster: Cluster,
-  client: Container,
+  container: Container,
   ports: Ports,
   direction: Direction = 'both',
 ): Promise<void> {
-  await inNetworkOf(cluster, client, dropping(ports, direction));
+  await inNetworkOf(cluster, container, dropping(ports, direction));
 }
 
 /** Ends the cut of a container after some seconds. Resolves with the time of the heal, in Unix milliseconds. */
