@@ -182,6 +182,27 @@ test('pods, Services and names are reached between each two hosts, in both direc
   }
 });
 
+test('the loops of the proxy of each host are shown by a Node of the host', async () => {
+  interface Report {
+    readonly processes: readonly { readonly component: string; readonly identity: string }[];
+    readonly unreachable: readonly object[];
+  }
+  for (const node of [first.metadata.name ?? '', ...joined.map((one) => one.node)]) {
+    const { spec } = await cluster.get(NODES, '', node);
+    await eventually(`the proxy of ${node} responds`, SOON_MS, async () => {
+      const report = JSON.parse(await kubectl('get', '--raw', `/gantry/v1/loops?node=${node}`)) as Report;
+      expect([report.processes.map(({ component, identity }) => [component, identity]), report.unreachable]).toEqual([
+        [
+          ['kube-proxy', spec?.podCIDR],
+          ['kubelet', node],
+        ],
+        [],
+      ]);
+      return true;
+    });
+  }
+});
+
 test('a cut link to a host is seen, and what was cut off comes back when it heals', async () => {
   for (const [index, { node, lab }] of joined.entries()) {
     const [cut, other] = index === 0 ? (['on-second', 'on-third'] as const) : (['on-third', 'on-second'] as const);
