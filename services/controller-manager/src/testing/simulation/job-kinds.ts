@@ -2,6 +2,17 @@ import { CRON_JOBS, JOBS } from '@gantry/objects';
 import { jobTemplate, limitedJob } from './job-contents.ts';
 import type { SimulatedKind } from './simulated-kind.ts';
 
+/** How users change Jobs: their parallelism, and whether they are suspended. */
+const CHANGED_BY_USERS: Pick<SimulatedKind, 'changes' | 'repair' | 'leavesOrphans' | 'waits'> = {
+  changes: [
+    (dice) => ({ spec: { parallelism: dice.between(1, 4) } }),
+    (dice) => ({ spec: { suspend: dice.chance(0.5) } }),
+  ],
+  repair: () => ({ spec: { suspend: false } }),
+  leavesOrphans: false,
+  waits: 'not',
+};
+
 /** Jobs, Jobs with a limit for each index, and CronJobs. */
 export const JOB_KINDS: readonly SimulatedKind[] = [
   {
@@ -18,13 +29,7 @@ export const JOB_KINDS: readonly SimulatedKind[] = [
         template: jobTemplate(dice, name),
       },
     }),
-    changes: [
-      (dice) => ({ spec: { parallelism: dice.between(1, 4) } }),
-      (dice) => ({ spec: { suspend: dice.chance(0.5) } }),
-    ],
-    repair: () => ({ spec: { suspend: false } }),
-    leavesOrphans: false,
-    waits: 'not',
+    ...CHANGED_BY_USERS,
   },
   {
     name: 'limited',
@@ -32,13 +37,7 @@ export const JOB_KINDS: readonly SimulatedKind[] = [
     controllers: ['job', 'garbage-collector'],
     objects: 1,
     create: (dice) => ({ spec: limitedJob(dice) }),
-    changes: [
-      (dice) => ({ spec: { parallelism: dice.between(1, 4) } }),
-      (dice) => ({ spec: { suspend: dice.chance(0.5) } }),
-    ],
-    repair: () => ({ spec: { suspend: false } }),
-    leavesOrphans: false,
-    waits: 'not',
+    ...CHANGED_BY_USERS,
   },
   {
     resource: CRON_JOBS,
