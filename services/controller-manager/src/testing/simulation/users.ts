@@ -220,7 +220,8 @@ function untilSteady(options: UsersOptions, resource: Resource, object: KubeObje
   return until(options, `${nameOf(object)} is steady`, async () => {
     const { spec, status } = world.get<Observed>(resource, namespace, name) ?? {};
     const { replicas = 0, currentNumberScheduled = 0, desiredNumberScheduled = 0 } = status ?? {};
-    const isComplete = replicas === (spec?.replicas ?? replicas) && currentNumberScheduled === desiredNumberScheduled;
+    // A rollout that cannot go on keeps the pods of its surge.
+    const isComplete = replicas >= (spec?.replicas ?? 0) && currentNumberScheduled === desiredNumberScheduled;
     const selected = spec?.selector?.matchLabels ?? spec?.selector;
     if (selected === undefined) return isComplete;
     const pods = world
