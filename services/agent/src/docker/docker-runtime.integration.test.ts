@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errorMessage, systemClock } from '@gantry/base';
 import Docker from 'dockerode';
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
@@ -39,6 +39,20 @@ const PRIVILEGE = connectDocker(SOCKET, () => 'full', systemClock, silent, { cgr
   { cluster: `contract-${randomBytes(4).toString('hex')}`, node: 'n' },
   AbortSignal.timeout(60_000),
 );
+
+/** An interrupted run leaves containers under the names that this one needs, and their networks and volumes. */
+beforeAll(async () => {
+  await PRIVILEGE;
+  const docker = new Docker({ socketPath: SOCKET });
+  const filters = { label: [LABEL] };
+  const isOurs = ({ Labels }: { readonly Labels?: Readonly<Record<string, string>> | null }) =>
+    Labels?.[LABEL]?.startsWith('contract-') === true;
+  for (const { Id } of (await docker.listContainers({ all: true, filters })).filter(isOurs))
+    await docker.getContainer(Id).remove({ force: true, v: true });
+  for (const { Id } of (await docker.listNetworks({ filters })).filter(isOurs)) await docker.getNetwork(Id).remove();
+  for (const { Name } of (await docker.listVolumes({ filters })).Volumes.filter(isOurs))
+    await docker.getVolume(Name).remove();
+});
 
 describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
 describeRuntime('docker runtime whose engine connects sandboxes', () => dockerUnderTest('/sys/fs/cgroup', 'engine'));
