@@ -480,4 +480,15 @@ describe('a local volume of files on a block device', () => {
     expect(groups).toEqual([one, process.getgid?.()]);
     expect(events).toEqual([expect.stringContaining(`The requested fsGroup is ${two}, but the volume v has GID`)]);
   });
+
+  it('is given to the group of a pod though another one, which could not mount it, has not been released', async () => {
+    const [one, two] = twoGroups();
+    const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
+    const disk = ofDisk();
+    const failed = disk.make(of('uid-1', one), mounted, join(root, 'missing', 'uid-1'), signal);
+    await expect(failed).rejects.toThrow('ENOENT');
+    await disk.make(of('uid-2', two), mounted, folderOf('uid-2'), signal);
+    expect((await stat(folderOf('uid-2'))).gid).toBe(two);
+    expect(events).toEqual([]);
+  });
 });

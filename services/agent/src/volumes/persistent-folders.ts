@@ -49,6 +49,13 @@ interface FilesPlace {
   readonly path: string;
 }
 
+/** How a pod uses a place. */
+interface Use {
+  readonly group: number | undefined;
+  /** Whether the pod has the place: its disk was mounted, or its folder was made. */
+  isMade: boolean;
+}
+
 /** A place and its unique name on the node. */
 type NamedPlace = VolumePlace & { readonly name: string };
 
@@ -58,8 +65,8 @@ type NamedPlace = VolumePlace & { readonly name: string };
  */
 export class PersistentFolders {
   readonly #options: PersistentFoldersOptions;
-  /** The places in use by pod uid, and the fsGroup for which the pod uses each place. */
-  readonly #users = new Map<string, Map<string, number | undefined>>();
+  /** The places in use by pod uid, also those that are not made yet. */
+  readonly #users = new Map<string, Map<string, Use>>();
   /** The uids of pods whose containers have ended. */
   readonly #ended = new Set<string>();
 
@@ -78,10 +85,11 @@ export class PersistentFolders {
     const place = await this.#placeOf(found, volume);
     const { uid = '' } = pod.metadata;
     const { group, change } = fileOwnersOf(pod);
-    const isShared = this.#hasOtherGroup(uid, place.name, group);
-    this.#users.set(uid, (this.#users.get(uid) ?? new Map<string, number | undefined>()).set(place.name, group));
+    const use = this.#useOf(uid, place.name, group);
     if (place.kind === 'agent') await makeFolder(place.path);
     if (place.kind === 'disk') await this.mountDisk(folder, place.source, signal);
+    const isShared = this.#hasOtherGroup(uid, place.name, group);
+    use.isMade = true;
     // Like the kubelet, keep the owners of files that the pod only reads, or that it has used before.
     const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
     const files = filesOf(place, folder);
@@ -134,12 +142,22 @@ export class PersistentFolders {
     return join(this.#options.folder, folder);
   }
 
-  /** Whether a running pod uses the place for another group; then the files keep that group, as with the kubelet's local volumes. */
-  #hasOtherGroup(podUid: string, folder: string, group: number | undefined): boolean {
-    return [...this.#users].some(
-      ([uid, folders]) =>
-        uid !== podUid && !this.#ended.has(uid) && folders.has(folder) && folders.get(folder) !== group,
-    );
+  #useOf(podUid: string, place: string, group: number | undefined): Use {
+    const uses = this.#users.get(podUid) ?? new Map<string, Use>();
+    const use = uses.get(place) ?? { group, isMade: false };
+    this.#users.set(podUid, uses.set(place, use));
+    return use;
+  }
+
+  /**
+   * Whether another pod has the place for another group; then the files keep that group, as with the kubelet's local volumes. A pod whose
+   * mount fails does not have it.
+   */
+  #hasOtherGroup(podUid: string, place: string, group: number | undefined): boolean {
+    return [...this.#users].some(([uid, uses]) => {
+      const use = uses.get(place);
+      return uid !== podUid && !this.#ended.has(uid) && use?.isMade === true && use.group !== group;
+    });
   }
 
   /** A path on the host is mounted without restrictions, because an administrator has written it: see decision 12. */
