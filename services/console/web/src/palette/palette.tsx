@@ -1,6 +1,6 @@
 import { useQueries } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useMemo, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useId, useMemo, useState } from 'react';
 import { allows } from '../api/access.ts';
 import { collectionPath, type Kind } from '../api/kinds.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
@@ -49,7 +49,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
   const [active, setActive] = useState(0);
   const { kinds } = useConsole();
   const query = useMemo(() => parseQuery(text, kinds), [text, kinds]);
-  const items = useItems(query, useDeferredValue(text), onClose);
+  // Enter opens what the whole text says, so nothing here is deferred.
+  const items = useItems(query, text, onClose);
   const index = Math.min(active, items.length - 1);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
