@@ -126,4 +126,25 @@ describe('actors', () => {
     });
     expect(report.text).toContain("an actor's write is refused");
   });
+
+  it.each([
+    ['returns inMs: NaN for default/one, and not a finite number', () => ({ inMs: Number.NaN, status: {} })],
+    ['returns inMs: Infinity for default/one', () => ({ inMs: Number.POSITIVE_INFINITY, deletes: true as const })],
+    ['returns inMs: soon for default/one', () => ({ inMs: 'soon' as unknown as number, deletes: true as const })],
+    [
+      'throws for default/one: no conditions',
+      () => {
+        throw new TypeError('no conditions');
+      },
+    ],
+  ])('that %s are reported', async (wrong, next) => {
+    const report = await simulate({
+      operator: () => ({ name: 'o', controllers: [idle()] }),
+      objects: [job('one')],
+      actors: [actor(JOBS, next)],
+      faults: 'none',
+      seeds: 1,
+    });
+    expect(report.text).toContain(`an actor of jobs ${wrong}`);
+  });
 });

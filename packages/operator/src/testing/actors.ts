@@ -1,4 +1,4 @@
-import type { Clock, Instant } from '@gantry/base';
+import { type Clock, errorMessage, type Instant } from '@gantry/base';
 import { ignoreNotFound, ignoreReasons, type ObjectClient } from '@gantry/client';
 import type { Activity } from '@gantry/controller-runtime/testing';
 import {
@@ -13,7 +13,7 @@ import {
   type Resource,
 } from '@gantry/objects';
 
-/** What an actor does with an object next, unless the object changes before. */
+/** What an actor does with an object next, unless the object changes before. `inMs` is a finite number; below 0 it is overdue, and done at once. */
 export type Act =
   /** Merges these fields into the status. */
   { readonly inMs: number; readonly status: object } | { readonly inMs: number; readonly deletes: true };
@@ -146,15 +146,15 @@ export class Stage {
   readonly #clock: Clock;
   readonly #client: ObjectClient;
   readonly #activity: Activity;
-  readonly #onError: (error: unknown) => void;
+  readonly #onError: (wrong: string) => void;
 
-  /** `onError` is called with the error of a write that the server refuses. */
+  /** `onError` is called with what is wrong with an actor: it throws, returns no time, or the server refuses its write. */
   constructor(options: {
     readonly actors: readonly Actor[];
     readonly clock: Clock;
     readonly client: ObjectClient;
     readonly activity: Activity;
-    readonly onError: (error: unknown) => void;
+    readonly onError: (wrong: string) => void;
   }) {
     this.#actors = options.actors;
     this.#clock = options.clock;
@@ -172,12 +172,27 @@ export class Stage {
     if (object.metadata.deletionTimestamp !== undefined) return;
     for (const one of this.#actors) {
       if (one.resource.group !== group || one.resource.resource !== resource) continue;
-      const act = one.next(object, this.#clock.now());
+      const act = this.#next(one, object);
       if (act === undefined) continue;
       this.#clock.setTimer(Math.max(0, act.inMs), () => {
         if (!signal.aborted) this.#do(one.resource, object, act, signal);
       });
     }
+  }
+
+  /** A timer without a finite time never ends, and neither does the history that waits for it. */
+  #next({ resource, next }: Actor, object: KubeObject): Act | undefined {
+    const { namespace, name } = keyOf(object);
+    const what = `an actor of ${resource.resource}`;
+    const at = `${namespace === '' ? '' : `${namespace}/`}${name}`;
+    try {
+      const act = next(object, this.#clock.now());
+      if (act === undefined || Number.isFinite(act.inMs)) return act;
+      this.#onError(`${what} returns inMs: ${String(act.inMs)} for ${at}, and not a finite number of milliseconds`);
+    } catch (error) {
+      this.#onError(`${what} throws for ${at}: ${errorMessage(error)}`);
+    }
+    return undefined;
   }
 
   /** An object that has changed since then has been taken again, so a write of the old plan is refused. */
@@ -200,7 +215,7 @@ export class Stage {
     void this.#activity
       .of(() => ignoreReasons(ignoreNotFound(write()), ['Conflict']))
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#onError(error);
+        if (!signal.aborted) this.#onError(`an actor's write is refused: ${errorMessage(error)}`);
       });
   }
 }

@@ -91,15 +91,15 @@ export class History {
     this.#changedMs = this.#begin;
     const find = (of: StoredChange['resource']) =>
       resources.find(({ group, resource }) => group === of.group && resource === of.resource);
-    const refused = (whose: string) => (error: unknown) =>
-      this.#note(`${whose} write is refused: ${errorMessage(error)}`);
-    this.#world = new World(server, this.#activity, find, refused("the garbage collector's"));
+    this.#world = new World(server, this.#activity, find, (error) =>
+      this.#note(`the garbage collector's write is refused: ${errorMessage(error)}`),
+    );
     this.#stage = new Stage({
       actors: options.actors,
       clock: server.clock,
       client: server.client({ fieldManager: 'actor' }),
       activity: this.#activity,
-      onError: refused("an actor's"),
+      onError: (wrong) => this.#note(wrong),
     });
   }
 

@@ -5,6 +5,7 @@ import { type Deployment, DEPLOYMENTS } from '@gantry/objects';
 import { createDice } from '@gantry/controller-runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { checkSeed } from './check-seed.ts';
+import { POD_FATE } from './nodes.ts';
 import { objectOf, type Step } from './operation.ts';
 import { simulate } from './simulate.ts';
 import { nameOfKind } from './simulated-kind.ts';
@@ -68,6 +69,30 @@ describe('all controllers on a simulated cluster', () => {
     expect(end.filter((line) => line.startsWith('/pods ') && line.includes('ready=True'))).toHaveLength(200);
     expect(new Set(requestsAtRest)).toEqual(new Set(['get leases', 'update leases']));
     expect(requestsAtRest.length).toBeLessThanOrEqual(14);
+  });
+
+  it('let a Deployment be deleted whose rollout cannot go on: the pods of its surge stay (seed 3773)', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const of = must(
+      SIMULATED_KINDS.find(({ resource }) => resource === DEPLOYMENTS),
+      'Deployments',
+    );
+    const spec = { ...LARGE.spec, replicas: 1, strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } };
+    const object = { ...LARGE, spec };
+    const containers = [{ name: 'c', image: 'example.org/app:broken' }];
+    const template = { metadata: { annotations: { [POD_FATE.ready]: 'never' } }, spec: { containers } };
+    const { end, violations } = await simulate({
+      seed: 1,
+      faults: 'none',
+      steps: [
+        { pauseMs: 0, operation: { kind: 'create', of, object } },
+        { pauseMs: 60_000, operation: { kind: 'change', of, object, patch: { spec: { template } } } },
+        { pauseMs: 60_000, operation: { kind: 'delete', of, object, propagation: 'Orphan' } },
+      ],
+    });
+    expect(violations).toEqual([]);
+    expect(end.filter((line) => line.startsWith('/pods '))).toHaveLength(2);
   });
 
   it('write nothing for an hour at rest, with an object of each kind, but the Lease that shows the leader', {
