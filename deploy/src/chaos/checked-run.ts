@@ -6,6 +6,7 @@ import { shownPath } from '../config.ts';
 import { type CheckedResult, runCampaign } from './campaign.ts';
 import type { FaultKind } from './fault.ts';
 import { CLOCK_FAULTS, findFakeTime } from './faults/clock.ts';
+import { ENGINE_FAULTS, NO_CONSENT } from './faults/engine-restart.ts';
 import { FAULT_KINDS } from './faults/index.ts';
 import { NETEM_FAULTS } from './faults/network.ts';
 import { chaosFolder, Journal } from './journal.ts';
@@ -64,6 +65,7 @@ export async function readChoices({ shell }: OpenCluster, image: string): Promis
   };
   offer(NETEM_FAULTS, code === 0 ? undefined : `the kernel has no sch_netem (${stderr.trim().split('\n')[0]})`);
   const faketime = 'libfaketime is missing on this machine: sh deploy/bin/ensure-faketime';
+  offer(ENGINE_FAULTS, NO_CONSENT);
   offer(CLOCK_FAULTS, findFakeTime() === undefined ? faketime : undefined);
   return { workloads: WORKLOADS, kinds, impossible };
 }

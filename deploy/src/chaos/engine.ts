@@ -71,6 +71,8 @@ const UNKNOWN_LEADER = '';
 const NEVER = new AbortController().signal;
 /** For the leader: elections take some seconds, and after another fault more. */
 const LEADER_MS = 30_000;
+/** For an engine that restarts with many containers. */
+const ENGINE_MS = 120_000;
 
 /** What faults do to the containers of one cluster. It refuses every container that is not the cluster's. */
 export class ChaosEngine {
@@ -108,6 +110,24 @@ export class ChaosEngine {
     return await this.list(`gantry.cluster=${this.options.clusterId}`);
   }
 
+  /** How many containers run that are not this cluster's. */
+  async countOthers(): Promise<number> {
+    const ids = (await this.docker(['ps', '-q', '--no-trunc'])).split('\n').filter((id) => id !== '');
+    return (await this.inspect(ids)).filter((container) => !this.#isOwn(container)).length;
+  }
+
+  /** Waits until the engine responds. Throws CommandError after two minutes. */
+  async untilResponds(): Promise<void> {
+    const { clock, shell } = this.options;
+    for (const since = clock.monotonicMs(); ; ) {
+      const { code, stderr } = await shell.run('docker', ['version', '--format', '{{.Server.Version}}']);
+      if (code === 0) return;
+      if (clock.monotonicMs() - since > ENGINE_MS)
+        throw new CommandError(`the Docker Engine does not respond: ${stderr.trim()}`, 'start it');
+      await pause(clock, 500, NEVER);
+    }
+  }
+
   /** Those of the ids that exist. */
   async inspect(ids: readonly string[]): Promise<readonly ChaosContainer[]> {
     if (ids.length === 0) return [];
@@ -120,10 +140,14 @@ export class ChaosEngine {
   async own(id: string): Promise<ChaosContainer | undefined> {
     const [found] = await this.inspect([id]);
     if (found === undefined) return undefined;
-    const { clusterId } = this.options;
-    const owners = [found.labels[PROJECT], found.labels['gantry.cluster'], found.labels[CHAOS_LABEL]];
-    if (!owners.includes(clusterId)) throw new CommandError(`container ${found.name} is not of cluster ${clusterId}`);
+    if (!this.#isOwn(found))
+      throw new CommandError(`container ${found.name} is not of cluster ${this.options.clusterId}`);
     return found;
+  }
+
+  #isOwn({ labels }: ChaosContainer): boolean {
+    const owners = [labels[PROJECT], labels['gantry.cluster'], labels[CHAOS_LABEL]];
+    return owners.includes(this.options.clusterId);
   }
 
   /** The containers of a target as they are now. Waits for a leader that is being elected. Throws CommandError if there are none. */

@@ -4,13 +4,18 @@ import { join } from 'node:path';
 import { seededRandom } from '@gantry/base';
 import { expect, onTestFinished, test } from 'vitest';
 import { CommandError } from '../machine/command-error.ts';
+import { NO_CONSENT } from './faults/engine-restart.ts';
 import { FAULT_KINDS } from './faults/index.ts';
 import { readOptions } from './options.ts';
 import { formatPlan } from './plan-file.ts';
 import { planCampaign } from './plan.ts';
 import { WORKLOADS } from './workloads/index.ts';
 
-const choices = { kinds: FAULT_KINDS, impossible: new Map([['delay', 'no netem']]), workloads: WORKLOADS };
+const impossible = new Map([
+  ['delay', 'no netem'],
+  ['engine-restart', NO_CONSENT],
+]);
+const choices = { kinds: FAULT_KINDS, impossible, workloads: WORKLOADS };
 const read = (...args: string[]) => readOptions(args, choices, '/', () => 0.5);
 
 test('without options, five minutes of all faults and workloads, with a seed that is chosen', () => {
@@ -75,7 +80,15 @@ test('--each makes a schedule of each kind once, one after the other', () => {
   expect(read('--each', '--faults', 'kill,cut,etcd-full', '--seed', '7').plan).toEqual(plan);
 });
 
+test('the engine is restarted only with the command for it, which makes the fault one of all', () => {
+  expect(() => read('--faults', 'engine-restart')).toThrow('stops every container of the Docker Engine');
+  const { kinds, text } = read('--engine-restart', 'systemctl restart docker');
+  expect(kinds.map(({ kind }) => kind)).toEqual([...FAULT_KINDS.map(({ kind }) => kind), 'engine-restart']);
+  expect(text['engine-restart']).toBe('systemctl restart docker');
+});
+
 test.each([
+  [['--engine-restart', ' '], '--engine-restart: the command is empty'],
   [['--each', '--plan', '/dev/null'], '--each makes a schedule itself'],
   [['--faults', 'flood'], '--faults: there is no flood'],
   [['--faults', 'delay'], '--faults: delay is not possible here: no netem'],

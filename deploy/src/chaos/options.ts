@@ -5,6 +5,7 @@ import { errorMessage, parseGoDurationMs, type Random, seededRandom } from '@gan
 import { z } from 'zod';
 import { CommandError } from '../machine/command-error.ts';
 import type { FaultKind, PlannedFault } from './fault.ts';
+import { engineRestart } from './faults/engine-restart.ts';
 import { planEach } from './plan.ts';
 import { parsePlan } from './plan-file.ts';
 import type { Workload } from './workloads/workload.ts';
@@ -38,7 +39,7 @@ export interface CampaignOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--takeover 15s] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|none|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
+  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--takeover 15s] [--engine-restart COMMAND] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|none|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
 /** More is more than one process sends. */
 const MAX_RATE = 2_000;
@@ -55,11 +56,12 @@ export interface Choices {
 /** Reads the command's options. `folder` is where the user is; `random` chooses a seed if none is given. Throws CommandError. */
 export function readOptions(
   args: readonly string[],
-  choices: Choices,
+  offered: Choices,
   folder: string,
   random: Random,
 ): CampaignOptions {
   const given = parse(args);
+  const choices = withConsent(offered, given['engine-restart']);
   const values = given.replay === undefined ? given : replayed(given, resolve(folder, given.replay));
   const seed =
     values.seed === undefined ? Math.floor(random() * MAX_SEED) : wholeNumber('--seed', values.seed, MAX_SEED);
@@ -92,6 +94,15 @@ export function readOptions(
   };
 }
 
+/** With the restart of the engine, where the user gives the command for it. */
+function withConsent(choices: Choices, command: string | undefined): Choices {
+  if (command === undefined) return choices;
+  if (command.trim() === '') throw new CommandError('--engine-restart: the command is empty', USAGE);
+  const added = engineRestart(command);
+  const impossible = new Map([...choices.impossible].filter(([kind]) => kind !== added.kind));
+  return { ...choices, kinds: [...choices.kinds, added], impossible };
+}
+
 /** What the checker reads of a run whose bounds are not its own. */
 function boundsOf({ takeover }: Values) {
   return takeover === undefined ? {} : { bounds: { takeoverMs: duration('--takeover', takeover) } };
@@ -108,6 +119,7 @@ function parse(args: readonly string[]) {
         undisturbed: { type: 'string', default: '20s' },
         before: { type: 'string', default: '3s' },
         takeover: { type: 'string' },
+        'engine-restart': { type: 'string' },
         rate: { type: 'string' },
         faults: { type: 'string', default: 'all' },
         intensity: { type: 'string', default: '2' },

@@ -31,6 +31,8 @@ export type UndoStep =
   | { readonly undo: 'roll-back'; readonly image: string }
   /** Runs a command of the checkout, such as `etcd replace etcd-1`. */
   | { readonly undo: 'command'; readonly name: string; readonly args: readonly string[] }
+  /** Waits until the Docker Engine responds. */
+  | { readonly undo: 'await-engine' }
   /** Takes back all alarms of etcd. */
   | { readonly undo: 'disarm' }
   | { readonly undo: 'compose'; readonly args: readonly string[] };
@@ -66,6 +68,7 @@ export function describeStep(step: UndoStep): string {
 async function undo(tools: UndoTools, step: UndoStep): Promise<void> {
   const { engine, command, compose } = tools;
   if (step.undo === 'command') return await command(step.name, step.args);
+  if (step.undo === 'await-engine') return await engine.untilResponds();
   if (step.undo === 'disarm') return void (await engine.options.etcd.ctl(['alarm', 'disarm']));
   if (step.undo === 'compose') return await compose(step.args);
   if (step.undo === 'remove-webhook') return await tools.removeWebhook(step.name);

@@ -40,6 +40,8 @@ async function follow(engine: ChaosEngine, folder: RunFolder, label: string, sto
     await ended;
     if (stop.aborted) return;
     await pause(engine.options.clock, REOPEN_MS, stop);
+    // The stream also ends with the engine itself.
+    await engine.untilResponds();
     await snapshot(engine, folder, lastMs);
   }
 }

@@ -1,4 +1,5 @@
 import { Signal } from '@gantry/base';
+import { CommandError } from '../../machine/command-error.ts';
 import type { ChaosContainer, ChaosEngine } from '../engine.ts';
 import type { RunFolder } from './run-folder.ts';
 
@@ -32,11 +33,21 @@ export function recordMetrics(engine: ChaosEngine, folder: RunFolder, stop: Abor
 
 async function record(engine: ChaosEngine, folder: RunFolder, wake: Signal, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
-    const running = (await engine.services()).filter(
+    const running = (await servicesOf(engine)).filter(
       ({ service, state }) => SERVICES.includes(service) && state === 'running',
     );
     for (const container of running) if (!stop.aborted) await scrape(engine, folder, container);
     await wake.wait(engine.options.clock, EVERY_MS, stop);
+  }
+}
+
+/** None while the engine does not respond, as during its restart. */
+async function servicesOf(engine: ChaosEngine): Promise<readonly ChaosContainer[]> {
+  try {
+    return await engine.services();
+  } catch (error) {
+    if (error instanceof CommandError) return [];
+    throw error;
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, onTestFinished, test } from 'vitest';
+import { CommandError } from '../../machine/command-error.ts';
 import type { ChaosEngine } from '../engine.ts';
 import { startLines } from './line-process.ts';
 import { recordEngine } from './record-engine.ts';
@@ -64,6 +65,25 @@ test('a recording that fails is reported when it is awaited', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);
   await expect(ended).rejects.toThrow('no engine');
+});
+
+test('metrics are recorded again when the engine has been restarted', async () => {
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  let looks = 0;
+  const services = async () => {
+    if (++looks === 1) throw new CommandError('Cannot connect to the Docker daemon');
+    return await Promise.resolve([]);
+  };
+  const { ended } = recordMetrics(
+    { options: { clock }, services } as unknown as ChaosEngine,
+    {} as RunFolder,
+    stop.signal,
+  );
+  await clock.advance(10_000);
+  stop.abort();
+  await ended;
+  expect(looks).toBe(2);
 });
 
 test('a file that cannot be written is reported at the end, and ends nothing before', async () => {
