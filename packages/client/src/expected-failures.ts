@@ -20,3 +20,8 @@ export function isNamespaceTerminating(error: unknown): boolean {
   if (!isReason(error, 'Forbidden')) return false;
   return error.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;
 }
+
+/** Whether no server could handle the request: none was reached, none responded in time, or none of them can reach etcd. */
+export function isOutage(error: unknown): boolean {
+  return isReason(error, 'ServiceUnavailable') || isReason(error, 'Timeout');
+}

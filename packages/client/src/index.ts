@@ -5,7 +5,7 @@
  * - `grpc`: inside the cluster, to all API servers, with failover and the leader's fence
  * - `http`: outside, with a kubeconfig; and to aggregated API servers
  * - `certificate-requester`: a service's own certificate, by a CertificateSigningRequest
- * - `expected-failures`: for callers to whom a missing or existing object, or a namespace that is being deleted, is no failure
+ * - `expected-failures`: for callers to whom a missing or existing object, a namespace that is being deleted, or an outage is no failure
  *
  * All services, the benchmarks and the integration tests use it. `./testing` has a fake client and the contract suite that it
  * and both transports pass.
@@ -27,7 +27,7 @@ export {
   readContext,
   readKubeconfig,
 } from './http/kubeconfig.ts';
-export { ignoreNotFound, ignoreReasons, isNamespaceTerminating } from './expected-failures.ts';
+export { ignoreNotFound, ignoreReasons, isNamespaceTerminating, isOutage } from './expected-failures.ts';
 export { createObjectClient } from './object-calls.ts';
 export type {
   Fence,

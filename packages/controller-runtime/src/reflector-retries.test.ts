@@ -65,9 +65,12 @@ describe('a reflector', () => {
     expect(calls).toEqual(['list', 'watch', 'list', 'watch']);
   });
 
-  it('goes on within 1.2 s after a minute without a server', async () => {
+  it.each([
+    ['a minute without a server', StatusError.unavailable('no API server can be reached')],
+    ['a minute of servers that do not respond in time', StatusError.timeout('etcd has not responded')],
+  ])('goes on within 1.2 s after %s', async (_, error) => {
     let way: 'open' | 'cut' = 'cut';
-    watch = (signal) => (way === 'open' ? silent(signal) : unreachable());
+    watch = (signal) => (way === 'open' ? silent(signal) : failing(error));
     follow();
     await clock.advance(60_000);
     way = 'open';
@@ -76,6 +79,22 @@ describe('a reflector', () => {
     expect(calls.length).toBe(before + 1);
     await clock.advance(5000);
     expect(calls.length).toBe(before + 1);
+  });
+
+  it('lists within 1.2 s when the server that is back after 100 s has forgotten the version', async () => {
+    let way: 'cut' | 'forgotten' | 'open' = 'cut';
+    watch = (signal) => {
+      if (way === 'open') return silent(signal);
+      if (way === 'cut') return failing(StatusError.unavailable('no API server can be reached'));
+      way = 'open';
+      return expired();
+    };
+    follow();
+    await clock.advance(100_000);
+    way = 'forgotten';
+    calls = [];
+    await clock.advance(1200);
+    expect(calls).toEqual(['watch', 'list', 'watch']);
   });
 
   it('waits longer and longer for a server that forgets each version', async () => {
@@ -96,12 +115,11 @@ async function* silent(signal: AbortSignal): Batches & AsyncGenerator<readonly W
   });
 }
 
-/** A watch without a server. */
-async function* unreachable(): Batches & AsyncGenerator<readonly WatchEvent<ConfigMap>[]> {
-  throw StatusError.unavailable('no API server can be reached');
+/** A watch that fails. */
+async function* failing(error: StatusError): Batches & AsyncGenerator<readonly WatchEvent<ConfigMap>[]> {
+  throw error;
 }
 
-/** A watch that fails. */
-async function* expired(): Batches & AsyncGenerator<readonly WatchEvent<ConfigMap>[]> {
-  throw StatusError.expired('too old resource version');
+function expired(): Batches {
+  return failing(StatusError.expired('too old resource version'));
 }

@@ -9,7 +9,7 @@ import {
   pause,
   type Random,
 } from '@gantry/base';
-import type { ObjectReader, WatchEvent } from '@gantry/client';
+import { isOutage, type ObjectReader, type WatchEvent } from '@gantry/client';
 import { parseVersion } from './revision.ts';
 
 /** One change as the server reported it. */
@@ -45,11 +45,11 @@ type State =
   /** Opens a watch at this version and reads its events. */
   | { readonly name: 'watching'; readonly resourceVersion: string }
   /** Waits, then goes to `next`. */
-  | { readonly name: 'waiting'; readonly failures: number; readonly next: State; readonly backoff?: BackoffOptions };
+  | { readonly name: 'waiting'; readonly delayMs: number; readonly next: State };
 
-const BACKOFF = { initialMs: 50, maxMs: 5000 };
-/** While no server can be reached: a client waits for one without a request, so this only bounds how late the next attempt is. */
-const UNREACHABLE_BACKOFF = { initialMs: 50, maxMs: 1000 };
+const BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 5000 };
+/** During an outage, a request waits for a server by itself, so this only bounds how late the next attempt is. */
+const OUTAGE_BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 1000 };
 const DEFAULT_IDLE_MS = 120_000;
 
 /**
@@ -58,6 +58,8 @@ const DEFAULT_IDLE_MS = 120_000;
  */
 export class Reflector<T extends KubeObject = KubeObject> {
   readonly #options: ReflectorOptions<T>;
+  /** Consecutive failures. An outage and other failures are counted apart: the first 410 after a long outage is not the last of many. */
+  #failures = { outage: 0, other: 0 };
   #relist = new AbortController();
 
   constructor(options: ReflectorOptions<T>) {
@@ -71,19 +73,18 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   async *events(signal: AbortSignal): AsyncIterable<ReflectorEvent<T>> {
     let state: State = { name: 'listing' };
-    let failures = 0;
     while (!signal.aborted) {
       switch (state.name) {
         case 'listing':
           try {
             const list = await this.#list(signal);
             yield { kind: 'resync', ...list };
-            // The failure count is reset only when a watch opens at this version.
+            // Failures count until a watch from this version has events.
             state = { name: 'watching', resourceVersion: list.resourceVersion };
           } catch (error) {
             if (signal.aborted) return;
             yield { kind: 'failed', phase: 'listing', error };
-            state = { name: 'waiting', failures: ++failures, next: { name: 'listing' }, backoff: backoffAfter(error) };
+            state = { name: 'waiting', delayMs: this.#delayAfter(error), next: { name: 'listing' } };
           }
           break;
         case 'watching': {
@@ -93,34 +94,39 @@ export class Reflector<T extends KubeObject = KubeObject> {
               const changes = changesOf(batch);
               reached = lastVersion(batch, reached);
               // An empty batch says that the watch is open. Resetting there would repeat a watch that always fails without a delay.
-              if (batch.length > 0) failures = 0;
+              if (batch.length > 0) this.#failures = { outage: 0, other: 0 };
               yield { kind: 'changes', changes, resourceVersion: reached };
             }
           } catch (error) {
             if (signal.aborted) return;
             const resume: State = { name: 'watching', resourceVersion: reached };
             if (error instanceof RelistRequest) state = { name: 'listing' };
-            else if (isGone(error)) {
-              failures += 1;
-              state = failures === 1 ? { name: 'listing' } : { name: 'waiting', failures, next: { name: 'listing' } };
-            } else {
-              yield { kind: 'failed', phase: 'watching', error };
-              failures += 1;
-              // The first retry has no delay: another server may be available.
-              const backoff = backoffAfter(error);
-              state = failures === 1 ? resume : { name: 'waiting', failures: failures - 1, next: resume, backoff };
+            else {
+              if (!isGone(error)) yield { kind: 'failed', phase: 'watching', error };
+              const next: State = isGone(error) ? { name: 'listing' } : resume;
+              // The first retry has no delay: another server may be available, and a list is newer than a forgotten version.
+              const delayMs = this.#delayAfter(error, 1);
+              state = delayMs === 0 ? next : { name: 'waiting', delayMs, next };
             }
           }
           break;
         }
         case 'waiting': {
-          const { failures: count, next, backoff = BACKOFF }: Extract<State, { name: 'waiting' }> = state;
-          await pause(this.#options.clock, backoffMs(backoff, count, this.#options.random), signal);
+          const { delayMs, next }: Extract<State, { name: 'waiting' }> = state;
+          await pause(this.#options.clock, delayMs, signal);
           state = next;
           break;
         }
       }
     }
+  }
+
+  /** Counts a failure, and returns the delay until the next attempt. The first `free` failures have none. */
+  #delayAfter(error: unknown, free = 0): number {
+    const kind = isOutage(error) ? 'outage' : 'other';
+    this.#failures[kind] += 1;
+    const counted = this.#failures[kind] - free;
+    return counted <= 0 ? 0 : backoffMs(kind === 'outage' ? OUTAGE_BACKOFF : BACKOFF, counted, this.#options.random);
   }
 
   async #list(signal: AbortSignal): Promise<{ objects: readonly T[]; resourceVersion: string }> {
@@ -152,10 +158,6 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#options;
     return { namespace, labelSelector, fieldSelector, metadataOnly };
   }
-}
-
-function backoffAfter(error: unknown): BackoffOptions {
-  return isReason(error, 'ServiceUnavailable') ? UNREACHABLE_BACKOFF : BACKOFF;
 }
 
 /**
