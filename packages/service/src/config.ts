@@ -83,6 +83,20 @@ export function settingsOf(config: object): ReadonlyMap<string, unknown> {
   return READ_FROM.get(config) ?? new Map();
 }
 
+/** The time to live of a leader's lease in milliseconds, and the longest one, while renewals are late. */
+export interface LeaseTimes {
+  readonly leaseTtlMs: number;
+  readonly leaseMaxTtlMs: number;
+}
+
+/** The settings of an elected process. */
+export function readLeaseTimes(read: ConfigReader): LeaseTimes {
+  return {
+    leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
+    leaseMaxTtlMs: read.integer('GANTRY_LEASE_MAX_TTL_MS', { min: 500, max: 600_000 }, 8000),
+  };
+}
+
 function freeze<T>(value: T): T {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -18,7 +18,7 @@ export { Places } from './connections/places.ts';
 export { whenGreeted } from './connections/when-greeted.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
 export { eventLoopWatch } from './event-loop-watch.ts';
-export { ConfigError, type ConfigReader, readConfig, settingsOf } from './config.ts';
+export { ConfigError, type ConfigReader, type LeaseTimes, readConfig, readLeaseTimes, settingsOf } from './config.ts';
 export { type GrpcServer, grpcServer } from './grpc/grpc-server.ts';
 export type { GrpcCall, GrpcService } from './grpc/grpc-service.ts';
 export { healthService } from './grpc/health-service.ts';

@@ -2,10 +2,18 @@ import type { ResourceDefinition } from '@gantry/apimachinery';
 import { optionalResources, type PodSecurityExemptions } from '@gantry/kinds';
 import { dns1123Label, dns1123Subdomain } from '@gantry/objects';
 import { type ReportingService, serviceInDns } from './introspection/process-reports.ts';
-import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import {
+  ConfigError,
+  type ConfigReader,
+  type LeaseTimes,
+  LOG_LEVELS,
+  type LogLevel,
+  readConfig,
+  readLeaseTimes,
+} from '@gantry/service';
 
 /** The settings of the process; see docs/conventions.md. */
-export interface ApiServerConfig {
+export interface ApiServerConfig extends LeaseTimes {
   readonly clusterId: string;
   readonly etcd: readonly string[];
   /** The quota of each etcd member's file. Must be that of the members. */
@@ -51,6 +59,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
   return readConfig(environment, (reader: ConfigReader) => ({
     clusterId: reader.text('GANTRY_CLUSTER_ID', 'gantry'),
     etcd: reader.list('GANTRY_ETCD'),
+    ...readLeaseTimes(reader),
     etcdQuotaBytes: reader.integer('GANTRY_ETCD_QUOTA_BYTES', { min: 2 ** 24, max: 2 ** 36 }, 2 ** 31),
     historyMinutes: reader.integer('GANTRY_HISTORY_MINUTES', { min: 5, max: 1440 }, 5),
     processes: reader.list('GANTRY_PROCESSES', ['scheduler:10259', 'controller-manager:10257']).map(reportingService),

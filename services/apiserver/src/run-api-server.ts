@@ -18,6 +18,7 @@ import {
   ConfigError,
   type GroupMember,
   type GroupOutcome,
+  leaseMeter,
   type Logger,
   type Metrics,
   startService,
@@ -39,7 +40,7 @@ import type { ComponentHealth } from './registry/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { metricsKinds, resources } from '@gantry/kinds';
 import { createApiServer } from './server.ts';
-import { runStorageMaintenance } from './loops/storage-maintenance/storage-maintenance.ts';
+import { runStorageMaintenance, STORAGE_OWNER } from './loops/storage-maintenance/storage-maintenance.ts';
 import type { SnapshotSchedule } from './loops/storage-maintenance/scheduled-snapshots.ts';
 import { recordWarning, storageEvent } from './loops/warning-events.ts';
 import { StorageReporter } from './loops/storage-maintenance/storage-warnings.ts';
@@ -141,6 +142,9 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
           etcd,
           ...{ clock, random, log: logger },
           process: processId,
+          leaseTtlMs: config.leaseTtlMs,
+          leaseMaxTtlMs: config.leaseMaxTtlMs,
+          onLease: leaseMeter(metrics, STORAGE_OWNER).onLease,
           historyMs: config.historyMinutes * 60_000,
           quotaBytes,
           snapshots: snapshotSchedule(config, { client, clock, logger, metrics }),

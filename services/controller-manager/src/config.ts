@@ -1,10 +1,18 @@
 import { defaultClusterCidr, podAddresses } from '@gantry/objects';
-import { ConfigError, type ConfigReader, type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
+import {
+  ConfigError,
+  type ConfigReader,
+  type LeaseTimes,
+  type LogLevel,
+  LOG_LEVELS,
+  readConfig,
+  readLeaseTimes,
+} from '@gantry/service';
 import { NodeRangeError, NodeRanges } from './controllers/nodeipam/node-ranges.ts';
 import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
 
 /** The configuration of a controller-manager, from its environment; see docs/conventions.md. */
-export interface Config {
+export interface Config extends LeaseTimes {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
   /** The REST address of the apiservers, which also leads to extension servers. */
@@ -27,9 +35,6 @@ export interface Config {
   readonly nodeRanges: NodeRanges;
   /** Whether the storage class `local-path` is created if it is missing. */
   readonly localPathClass: 'create' | 'none';
-  readonly leaseTtlMs: number;
-  /** The longest time to live, while renewals are late. */
-  readonly leaseMaxTtlMs: number;
   /** Milliseconds without an API server that answers, after which a leader resigns. */
   readonly resignAfterMs: number;
   /** Milliseconds without a heartbeat until a node counts as lost. */
@@ -58,8 +63,7 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     podCidr: podCidr(read.text('GANTRY_POD_CIDR', '10.128.0.0/20')),
     nodeRanges: nodeRanges(read),
     localPathClass: read.oneOf('GANTRY_LOCAL_PATH_CLASS', ['create', 'none'], 'create'),
-    leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
-    leaseMaxTtlMs: read.integer('GANTRY_LEASE_MAX_TTL_MS', { min: 500, max: 600_000 }, 8000),
+    ...readLeaseTimes(read),
     resignAfterMs: read.integer('GANTRY_RESIGN_AFTER_MS', { min: 1000, max: 600_000 }, 10_000),
     nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),
     evictionRates: {

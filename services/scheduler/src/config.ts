@@ -1,15 +1,12 @@
-import { LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import { LOG_LEVELS, type LeaseTimes, type LogLevel, readConfig, readLeaseTimes } from '@gantry/service';
 
 /** The settings of a scheduler, which come from environment variables. See docs/conventions.md. */
-export interface SchedulerConfig {
+export interface SchedulerConfig extends LeaseTimes {
   readonly apiservers: readonly string[];
   readonly etcd: readonly string[];
   readonly tlsDir: string;
   /** The folder of the client certificate for etcd, which etcd's own certificate authority has signed. */
   readonly etcdTlsDir: string;
-  readonly leaseTtlMs: number;
-  /** The longest time to live, while renewals are late. */
-  readonly leaseMaxTtlMs: number;
   /** Milliseconds without an API server that answers, after which a leader resigns. */
   readonly resignAfterMs: number;
   readonly logLevel: LogLevel;
@@ -26,8 +23,7 @@ export function readSchedulerConfig(
     etcd: read.list('GANTRY_ETCD'),
     tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
     etcdTlsDir: read.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
-    leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
-    leaseMaxTtlMs: read.integer('GANTRY_LEASE_MAX_TTL_MS', { min: 500, max: 600_000 }, 8000),
+    ...readLeaseTimes(read),
     resignAfterMs: read.integer('GANTRY_RESIGN_AFTER_MS', { min: 1000, max: 600_000 }, 10_000),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
     identity: read.text('HOSTNAME', 'scheduler'),

@@ -14,7 +14,7 @@ const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const QUOTA_BYTES = 16 * 1024 * 1024;
 const WITH_QUOTA = ['--quota-backend-bytes', String(QUOTA_BYTES)];
 const base = { clock: systemClock, random: systemRandom, log: silentLogger };
-const maintained = { ...base, process: 'mine', quotaBytes: QUOTA_BYTES };
+const maintained = { ...base, process: 'mine', leaseTtlMs: 2000, leaseMaxTtlMs: 8000, quotaBytes: QUOTA_BYTES };
 
 /** Writes values of `bytes` bytes until there is no space left. A member needs some time to remove the history of many small values. */
 async function fill(etcd: Etcd, bytes = 500): Promise<void> {

@@ -10,7 +10,7 @@ import {
   type Operation,
   prefixEnd,
 } from '@gantry/etcd';
-import type { Logger } from '@gantry/service';
+import type { LeaseTimes, Logger } from '@gantry/service';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
 import { keepSnapshots, type SnapshotSchedule } from './scheduled-snapshots.ts';
 import {
@@ -25,7 +25,7 @@ import {
 } from './maintenance-plan.ts';
 
 /** Dependencies and intervals of the maintenance. */
-export interface MaintenanceOptions {
+export interface MaintenanceOptions extends LeaseTimes {
   readonly etcd: Etcd;
   readonly clock: Clock;
   readonly random: Random;
@@ -42,6 +42,8 @@ export interface MaintenanceOptions {
   readonly fullCheckMs?: number;
   /** Absent: no snapshots are taken. */
   readonly snapshots?: SnapshotSchedule | undefined;
+  /** See `createElection`. */
+  readonly onLease?: (ttlMs: number) => void;
   readonly onAction?: (action: MaintenanceAction) => void;
   readonly onError?: (reason: string) => void;
   /** Called at each check, in every apiserver, with the status of each member by its index; undefined for a silent one. */
@@ -49,10 +51,9 @@ export interface MaintenanceOptions {
 }
 
 /** The name of the election. */
-const OWNER = 'etcd-maintenance';
+export const STORAGE_OWNER = 'etcd-maintenance';
 const INTERVAL_MS = 300_000;
 const FULL_CHECK_MS = 30_000;
-const OWNER_TTL_MS = 15_000;
 const ALIVE_TTL_MS = 60_000;
 const CALL_TIMEOUT_MS = 5000;
 const KEYS_PER_TRANSACTION = 100;
@@ -98,7 +99,7 @@ export async function runRescue(
   signal: AbortSignal,
 ): Promise<'needed' | 'not-needed'> {
   if (!isAnyFull(members)) return 'not-needed';
-  const request = { key: electionKeyOf(OWNER), fields: 'count' } as const;
+  const request = { key: electionKeyOf(STORAGE_OWNER), fields: 'count' } as const;
   const { count } = await options.etcd.kv.range(request, { signal, timeoutMs: CALL_TIMEOUT_MS });
   if (count > 0) return 'not-needed';
   await runMaintenanceRound(options, undefined, signal);
@@ -136,35 +137,46 @@ function laneKeeper({ etcd, clock, process, onError }: MaintenanceOptions): Cont
 }
 
 async function maintainWhileElected(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+  const { clock, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS } = options;
   const election = createElection({
     ...options,
-    component: OWNER,
+    component: STORAGE_OWNER,
     identity: options.process,
-    ttlMs: OWNER_TTL_MS,
+    ttlMs: options.leaseTtlMs,
+    maxTtlMs: options.leaseMaxTtlMs,
   });
-  await lead({ ...options, election, act: (_term, ended) => maintain(options, ended) }, signal);
+  const memory: RoundMemory = {
+    schedule: new RoundSchedule(intervalMs, fullCheckMs, clock.monotonicMs()),
+    marks: [],
+  };
+  await lead({ ...options, election, act: (_term, ended) => maintain(options, memory, ended) }, signal);
 }
 
-async function maintain(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+/** Kept between the terms of a process: rounds must not begin anew with each short term. */
+interface RoundMemory {
+  readonly schedule: RoundSchedule;
+  marks: readonly RoundMark[];
+}
+
+async function maintain(options: MaintenanceOptions, memory: RoundMemory, signal: AbortSignal): Promise<void> {
   const { etcd, snapshots } = options;
   await Promise.all([
-    runRounds(options, signal),
+    runRounds(options, memory, signal),
     ...(snapshots === undefined ? [] : [keepSnapshots(etcd, snapshots, options, signal)]),
   ]);
 }
 
 /**
- * Runs one round per interval; the first starts one interval after the election. A full or crowded etcd gets an earlier round: it may have
- * become so since the last round, or a member with a full file may have come back.
+ * Runs one round per interval. The first one is due one interval after the process has started, and begins no sooner than a check after
+ * the election, when the actions of a former owner have ended. A full or crowded etcd gets an earlier round: it may have become so since
+ * the last round, or a member with a full file may have come back.
  */
-async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+async function runRounds(options: MaintenanceOptions, memory: RoundMemory, signal: AbortSignal): Promise<void> {
   const { etcd, clock, quotaBytes, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS, onError } = options;
   const stepMs = Math.min(intervalMs, fullCheckMs);
   const keep = { keepMs: options.historyMs ?? intervalMs, toleranceMs: stepMs };
   // Watches that resume a moment later, and pages of lists, find what they need.
   const keepWhileCrowded = { keepMs: stepMs, toleranceMs: stepMs };
-  let marks: readonly RoundMark[] = [];
-  const schedule = new RoundSchedule(intervalMs, fullCheckMs, clock.monotonicMs());
   await pause(clock, stepMs, signal);
   const rounds = new ControlLoop({
     clock,
@@ -174,12 +186,13 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
       const members = (await memberStatuses({ etcd }, signal)).filter((member) => member !== undefined);
       const isPressed = members.some((member) => isFull(member) || isCrowded(member, quotaBytes));
       const atMs = clock.monotonicMs();
-      if (schedule.isDue(atMs, isPressed)) {
-        const { revision, kept } = compactionMark(marks, atMs, isPressed ? keepWhileCrowded : keep);
+      if (memory.schedule.isDue(atMs, isPressed)) {
+        const { revision, kept } = compactionMark(memory.marks, atMs, isPressed ? keepWhileCrowded : keep);
         await runMaintenanceRound(options, revision, signal);
-        marks = kept;
+        memory.marks = kept;
       }
-      if (members.length > 0) marks = [...marks, { revision: Math.max(...members.map((one) => one.revision)), atMs }];
+      const revision = Math.max(...members.map((one) => one.revision));
+      if (members.length > 0) memory.marks = [...memory.marks, { revision, atMs }];
     },
   });
   await rounds.run(signal);
