@@ -37,8 +37,9 @@ interface Side {
 await runCommand(async () => {
   const options = readOptions(process.argv.slice(2));
   const opened = await openCluster();
-  const ours = sideOf(opened.config, options, 'failover.jsonl', CELLS);
-  const kubernetes = sideOf(opened.config, options, 'failover-kubernetes.jsonl', KUBERNETES_CELLS);
+  const file = fileOf(opened.config, options);
+  const ours = sideOf(file, CELLS, options);
+  const kubernetes = sideOf(join(dirname(file), 'failover-kubernetes.jsonl'), KUBERNETES_CELLS, options);
   if (!options.table) {
     if (ours.cells.length === 0)
       throw new CommandError(
@@ -51,11 +52,14 @@ await runCommand(async () => {
   return 0;
 });
 
-/** With the trials of earlier runs. The file of Kubernetes' trials stands beside that of ours. */
-function sideOf(config: CommandConfig, { file: given, only }: Options, name: string, cells: readonly Cell[]): Side {
-  const own = given === undefined ? undefined : resolve(invokedIn(inheritedEnvironment()), given);
-  const folder = own === undefined ? chaosFolder(config) : dirname(own);
-  const file = own !== undefined && cells === CELLS ? own : join(folder, name);
+/** The file of the trials at Gantry. */
+function fileOf(config: CommandConfig, { file }: Options): string {
+  if (file === undefined) return join(chaosFolder(config), 'failover.jsonl');
+  return resolve(invokedIn(inheritedEnvironment()), file);
+}
+
+/** With the trials of earlier runs. */
+function sideOf(file: string, cells: readonly Cell[], { only }: Options): Side {
   return {
     file,
     cells: cells.filter(({ component, fault }) => `${component}: ${fault}`.includes(only)),
