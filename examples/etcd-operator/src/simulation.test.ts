@@ -324,7 +324,7 @@ test('no step of a cluster’s life loses an acknowledged write or the majority,
         kind: 'EtcdCluster',
         metadata: { ...KEY },
         spec: { size: 3, image: 'etcd:1', replaceAfter: 3600 },
-      } as EtcdCluster,
+      },
     ],
     steps: [life(etcd)],
     invariant: (objects) => {

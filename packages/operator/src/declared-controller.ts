@@ -103,7 +103,7 @@ const STATUS = 'status';
 /**
  * Makes a controller of a pure function: observed state in, desired objects and status out. Desired objects are written by server-side apply, so
  * fields of others stay, and fields that are no longer desired are removed. Objects that are no longer desired are deleted, after all others
- * have been written. When the object itself is deleted, Kubernetes deletes what it owns.
+ * have been written. When the object itself is deleted, Kubernetes deletes what it owns. A unit test calls `desire` of the result.
  *
  * @example
  * ```ts
@@ -121,11 +121,14 @@ const STATUS = 'status';
  * await runOperator({ name: 'greeter', controllers: [controller] });
  * ```
  */
-export function declare<T extends KubeObject>(declared: DeclaredController<T>): Controller {
-  const { name, owns, watches = [], workers, share, rateLimit } = declared;
+export function declare<T extends KubeObject>(
+  declared: DeclaredController<T>,
+): Controller & Pick<DeclaredController<T>, 'desire'> {
+  const { name, owns, watches = [], desire, workers, share, rateLimit } = declared;
   const memory: Memory = new Map();
   return {
     name,
+    desire,
     watches: [watchSelf(declared.for), ...owns.map((resource) => watchOwnedBy(declared.for, resource)), ...watches],
     ...(workers === undefined ? {} : { workers }),
     ...(share === undefined ? {} : { share }),

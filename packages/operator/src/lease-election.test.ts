@@ -14,12 +14,14 @@ describe('an election by a Lease', () => {
   let events: string[];
   let ends: Promise<void>[];
   let stops: AbortController[];
+  let logged: unknown[];
   beforeEach(() => {
     clock = new ManualClock();
     client = new FakeObjectClient(clock);
     events = [];
     ends = [];
     stops = [];
+    logged = [];
   });
   afterEach(async () => {
     for (const stop of stops) stop.abort();
@@ -30,8 +32,9 @@ describe('an election by a Lease', () => {
     `${identity} ${event.kind}${'term' in event ? ` ${event.term.transitions} after ${event.term.follows}` : ''}`;
   const candidate = (identity: string, idle = Promise.resolve()): AbortController => {
     const stop = new AbortController();
+    const log = { ...silentLog, info: (fields: unknown, text: string) => logged.push([identity, fields, text]) };
     const own = { client, lease: KEY, identity, idle: () => idle };
-    const election = new LeaseElection({ ...own, clock, random: () => 0, log: silentLog });
+    const election = new LeaseElection({ ...own, clock, random: () => 0, log });
     const take = async (): Promise<void> => {
       for await (const event of election.campaign(stop.signal)) events.push(text(identity, event));
     };
@@ -50,6 +53,7 @@ describe('an election by a Lease', () => {
     await clock.advance(120_000);
     expect(events).toEqual(['one elected 0 after nobody']);
     expect(lease()?.spec).toMatchObject({ holderIdentity: 'one', leaseDurationSeconds: 15, leaseTransitions: 0 });
+    expect(logged).toEqual([['two', { lease: KEY, leader: 'one' }, 'another process leads, waits for the Lease']]);
   });
 
   it('passes on at once when the leader stops', async () => {

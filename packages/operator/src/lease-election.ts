@@ -69,6 +69,8 @@ export class LeaseElection implements Election<LeaseTerm> {
   readonly #retryMs: number;
   /** The version of the Lease that was seen last, and when its renewal was first seen. */
   #seen: { readonly renewal: string; readonly atMs: number } | undefined;
+  /** The other process that leads, as last logged. */
+  #leader: string | undefined;
 
   constructor(options: LeaseElectionOptions) {
     const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
@@ -151,7 +153,11 @@ export class LeaseElection implements Election<LeaseTerm> {
     }
     // After a renewal that came too late, the Lease may still be that of this process: nobody else has led since.
     const isOwn = current.spec?.holderIdentity === this.#options.identity;
-    if (!isOwn && this.#isHeld(current)) return 'held by another';
+    if (!isOwn && this.#isHeld(current)) {
+      this.#noteLeader(current.spec?.holderIdentity);
+      return 'held by another';
+    }
+    this.#leader = undefined;
     return { lease: await this.#update(current, signal), follows: isOwn ? 'nobody' : 'another' };
   }
 
@@ -182,6 +188,13 @@ export class LeaseElection implements Election<LeaseTerm> {
     if (this.#seen?.renewal !== renewal) this.#seen = { renewal, atMs: now };
     if ((spec?.holderIdentity ?? '') === '') return false;
     return now < this.#seen.atMs + (spec?.leaseDurationSeconds ?? 0) * 1000;
+  }
+
+  /** Without this, a replica that waits would log nothing at all. */
+  #noteLeader(leader: string | undefined): void {
+    if (this.#leader === leader) return;
+    this.#leader = leader;
+    this.#options.log.info({ lease: this.#options.lease, leader }, 'another process leads, waits for the Lease');
   }
 
   /** Lets others lead at once. Work that does not end within the rest of the term leaves the Lease to expire. */

@@ -60,7 +60,7 @@ describe('a simulation calls the webhooks of the operator', () => {
     const report = await simulate({
       operator,
       kinds: [COPIES],
-      objects: [old, { ...current, spec: { schedule: 'day' } } as KubeObject],
+      objects: [old, { ...current, spec: { schedule: 'day' } }],
       seeds: 5,
       atEnd: (objects: ObjectsReader) => void (texts = objects.all(CONFIG_MAPS).map(({ data }) => data?.['text'])),
     });

@@ -55,7 +55,7 @@ describe('a simulation', () => {
     const report = await simulate({
       operator: operator(declared),
       kinds: [GREETINGS],
-      objects: [greeting],
+      objects: [{ apiVersion: 'example.com/v1', kind: 'Greeting', metadata: { ...key }, spec: { names: ['a', 'b'] } }],
       steps: [rename],
       seeds: 8,
     });

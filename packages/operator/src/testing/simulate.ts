@@ -15,8 +15,8 @@ export interface SimulateOptions {
   readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches' | 'webhooks'>;
   /** The custom kinds that the server knows. */
   readonly kinds?: readonly CustomKind<KubeObject>[];
-  /** Created one after another at times that the seed decides. */
-  readonly objects?: readonly KubeObject[];
+  /** Created one after another at times that the seed decides. Literals may have any fields: the API server validates them. */
+  readonly objects?: readonly (KubeObject | (KubeObject & Readonly<Record<string, unknown>>))[];
   /** Done after that, one after another at times that the seed decides. */
   readonly steps?: readonly Step[];
   /** How often each fault happens, as probabilities; `DEFAULT_FAULTS` when absent. */
