@@ -20,7 +20,8 @@ const silent = () => undefined;
 
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
-const POD = { uid: 'uid-1', namespace: 'default', name: 'web' };
+// The engine has one container of a name, and other files run at the same time.
+const POD = { uid: `uid-${randomBytes(4).toString('hex')}`, namespace: 'default', name: 'web' };
 
 async function eventually(check: () => Promise<boolean>): Promise<void> {
   for (let tried = 0; tried < 1200; tried++) {
@@ -163,7 +164,7 @@ it('a container keeps no label of its image, so that Compose and agents never ta
       ([name, value]) => value === labels[name as keyof typeof labels],
     );
     expect(foreign).toEqual([]);
-    expect(config.Labels).toMatchObject({ 'gantry.cluster': cluster, 'io.kubernetes.pod.uid': 'uid-1' });
+    expect(config.Labels).toMatchObject({ 'gantry.cluster': cluster, 'io.kubernetes.pod.uid': POD.uid });
     const taken = await runtime.agents.listNumbers(cluster, 'etcd-0', signal);
     expect(taken.size).toBe(0);
     const pods = await runtime.observer.listPods({ cluster }, signal);

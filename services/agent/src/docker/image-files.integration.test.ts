@@ -15,7 +15,8 @@ const run = promisify(execFile);
 const SOCKET = '/var/run/docker.sock';
 const docker = new Docker({ socketPath: SOCKET });
 const { signal } = new AbortController();
-const POD = { uid: 'uid-1', namespace: 'default', name: 'web' };
+// The engine has one container of a name, and other files run at the same time.
+const POD = { uid: `uid-${randomBytes(4).toString('hex')}`, namespace: 'default', name: 'web' };
 
 /** Builds an image from these lines of a Dockerfile, and a cluster whose containers are removed at the end of the test. */
 async function imageOf(dockerfile: readonly string[]) {

@@ -19,6 +19,8 @@ const runtime = connectDocker(
   () => undefined,
 );
 const { signal } = new AbortController();
+// The engine has one container of a name, and other files run at the same time.
+const POD = { uid: `uid-${randomBytes(4).toString('hex')}`, namespace: 'default', name: 'web' };
 /**
  * The number of layers. It is three times as many as fit into an option of mount(8)'s newer system calls. The engine allows twice as
  * many, which take twice the time.
@@ -47,8 +49,7 @@ async function imageVolume(dockerfile: readonly string[], builder: 'BuildKit' | 
   const image = must(await runtime.images.inspectImage(name, signal), 'the image');
   const sandboxImage = must(await runtime.images.inspectImage('registry.k8s.io/pause:3.10', signal), 'the pause image');
   const owner = { cluster, node: 'n' };
-  const pod = { uid: 'uid-1', namespace: 'default', name: 'web' };
-  const spec = plainImageVolume({ owner, pod, image, sandboxImage, hostFolder: folder });
+  const spec = plainImageVolume({ owner, pod: POD, image, sandboxImage, hostFolder: folder });
   await runtime.imageVolumes.mountImage(spec, signal);
   const [state] = await runtime.observer.listPods({ cluster }, signal);
   const hold = must(state?.imageHolds[0], 'a hold');
@@ -121,6 +122,6 @@ it('nothing of a hostile image is run, followed, or taken for something of the c
   const { Config: config, State: state, Mounts: mounts } = await docker.getContainer(hold).inspect();
   expect(state.Status).toBe('created');
   expect(mounts.filter(({ Type }) => Type === 'volume')).toEqual([]);
-  expect(config.Labels).toMatchObject({ 'io.kubernetes.pod.uid': 'uid-1', 'com.docker.compose.project': '' });
+  expect(config.Labels).toMatchObject({ 'io.kubernetes.pod.uid': POD.uid, 'com.docker.compose.project': '' });
   expect(config.Healthcheck?.Test).toEqual(['NONE']);
 });
