@@ -1,11 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { freePort } from '@gantry/base/testing';
 import { NODES, SERVICES, type ServicePort } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
-import { freePort } from './harness/free-port.ts';
 import { ANSWER_MS, ServicePods } from './harness/service-pods.ts';
 
 /** What load balancers are on Docker Desktop: here the setting asks for it. */

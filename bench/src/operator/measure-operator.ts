@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '@gantry/base/testing';
 import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
 import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, isReason, NAMESPACES } from '@gantry/objects';
 import { deadline } from '../cluster.ts';
@@ -148,16 +148,6 @@ async function requestsOf(port: number): Promise<number> {
   });
   const values = [...text.matchAll(/^rest_client_requests_total\{.*\} (\S+)$/gm)].map(([, value]) => Number(value));
   return values.reduce((sum, value) => sum + value, 0);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('there is no free port');
-  return address.port;
 }
 
 function seconds(ms: number): string {

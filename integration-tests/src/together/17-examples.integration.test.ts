@@ -2,13 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@gantry/base/testing';
 import { CONFIG_MAPS, type Deployment, DEPLOYMENTS, SERVICES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { writeAccountKubeconfig } from '../harness/account-kubeconfig.ts';
 import { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
-import { freePort } from '../harness/free-port.ts';
 import { echoDeployment, IngressClient } from '../harness/ingress-client.ts';
 import { type Running, startProgram } from '../harness/process.ts';
 

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { copyFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { freePort } from '@gantry/base/testing';
 import { CONFIG_MAPS, EVENTS, LEASES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeAccountKubeconfig } from '../harness/account-kubeconfig.ts';
 import { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
-import { freePort } from '../harness/free-port.ts';
 import { runProgram, startProgram } from '../harness/process.ts';
 
 const cluster = new Cluster();

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { Activities, sleep, systemClock, systemRandom } from '@gantry/base';
+import { freePort } from '@gantry/base/testing';
 import { fixedTls } from '@gantry/tls';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from './logger.ts';
@@ -20,16 +19,6 @@ const idle = { name: 'own', run: async () => undefined };
 /** A random address of the loopback network, so that ports do not collide with other processes. */
 const host = `127.${[0, 0, 0].map(() => 1 + Math.floor(systemRandom() * 250)).join('.')}`;
 
-/** A port of `host` without a listener; another process may still take it. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 function members(readiness: Readiness, port = 10_255) {
   return serviceMembers(parts, {
     ...readiness,
@@ -43,7 +32,7 @@ function members(readiness: Readiness, port = 10_255) {
 /** The response of `/readyz`. */
 async function readyz(readiness: Readiness): Promise<string> {
   const stop = new AbortController();
-  const port = await freePort();
+  const port = await freePort(host);
   const running = members(readiness, port)
     .find(({ name }) => name === 'http-endpoint')
     ?.run(stop.signal);

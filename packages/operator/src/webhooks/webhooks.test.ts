@@ -1,7 +1,7 @@
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import { once } from 'node:events';
 import { startApiServer, type TestApiServer } from '@gantry/apiserver/testing';
-import { ManualClock } from '@gantry/base/testing';
+import { freePort, ManualClock } from '@gantry/base/testing';
 import { createHttpClient, type HttpClient, parseKubeconfig } from '@gantry/client';
 import {
   CONFIG_MAPS,
@@ -234,15 +234,4 @@ async function servedBy(port: number): Promise<string> {
   const { serialNumber }: PeerCertificate = socket.getPeerCertificate();
   socket.destroy();
   return serialNumber;
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (typeof address !== 'object' || address === null) throw new TypeError('no port');
-  return address.port;
 }
