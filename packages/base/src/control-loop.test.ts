@@ -96,6 +96,16 @@ describe('a control loop', () => {
     expect(rounds).toEqual([0, 1000, 2000]);
   });
 
+  it('has delays that depend on the error', async () => {
+    const retry: ControlLoopOptions['retry'] = (error) => ({
+      initialMs: error instanceof BrokenError ? 50 : 400,
+      maxMs: 400,
+    });
+    const { clock, rounds } = start({ retry }, broken, () => Promise.reject(new TypeError('another')), done);
+    await clock.advance(900);
+    expect(rounds).toEqual([0, 50, 450]);
+  });
+
   it('has jitter in its delays when it has random numbers', async () => {
     const { clock, rounds } = start({ retry: { initialMs: 100, maxMs: 100, jitter: 0.5 }, random: () => 1 }, broken);
     await clock.advance(300);

@@ -13,8 +13,8 @@ export interface ControlLoopOptions {
   readonly round: (signal: AbortSignal) => Promise<number | void>;
   /** Milliseconds between rounds without a notification; `Infinity`, which means no rounds without one, when absent. */
   readonly intervalMs?: number;
-  /** Delays after consecutive failures; `intervalMs` when absent. */
-  readonly retry?: BackoffOptions;
+  /** Delays after consecutive failures, which may depend on the last error; `intervalMs` when absent. */
+  readonly retry?: BackoffOptions | ((error: unknown) => BackoffOptions);
   /** For the jitter of retry delays; without it there is no jitter. */
   readonly random?: Random;
   /**
@@ -82,7 +82,7 @@ export class ControlLoop {
           if (signal.aborted) return;
           failures = clock.monotonicMs() - startedMs >= lastingMs ? 1 : failures + 1;
           onError(error, failures);
-          await this.#delay(failures, signal);
+          await this.#delay(error, failures, signal);
         }
       }
     } finally {
@@ -90,10 +90,10 @@ export class ControlLoop {
     }
   };
 
-  async #delay(failures: number, signal: AbortSignal): Promise<void> {
+  async #delay(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { intervalMs = Infinity, random = () => 0.5, retryOn = 'notification', clock } = this.#options;
     const { retry = { initialMs: intervalMs, maxMs: intervalMs } } = this.#options;
-    const delayMs = backoffMs(retry, failures, random);
+    const delayMs = backoffMs(typeof retry === 'function' ? retry(error) : retry, failures, random);
     if (retryOn === 'time') await pause(clock, delayMs, signal);
     else await this.#work.wait(clock, delayMs, signal);
   }

@@ -27,7 +27,7 @@ export {
   readContext,
   readKubeconfig,
 } from './http/kubeconfig.ts';
-export { ignoreNotFound, ignoreReasons, isNamespaceTerminating, isOutage } from './expected-failures.ts';
+export { backoffAfter, ignoreNotFound, ignoreReasons, isNamespaceTerminating, isOutage } from './expected-failures.ts';
 export { createObjectClient } from './object-calls.ts';
 export type {
   Fence,

@@ -1,4 +1,5 @@
 import { CONFIG_MAPS, type ConfigMap, SECRETS, StatusError } from '@gantry/objects';
+import { sleep } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -81,6 +82,23 @@ it('changes of one turn of the event loop cost one reconcile, which sees the las
   await clock.advance(0);
   expect(seen).toEqual([100]);
   expect(values).toEqual(['3']);
+});
+
+it.each([
+  ['which each attempt has waited for a server', 6000, 1000],
+  ['which an extension server refuses each attempt at once', 0, 30_000],
+])('tries again after an outage in %s for %i ms: %i ms later, however often it failed', async (_, waitsMs, delayMs) => {
+  const { clock, client, seen } = lead({
+    reconcile: async (_key, _context, signal) => {
+      await sleep(clock, waitsMs, signal);
+      throw away;
+    },
+  });
+  await clock.advance(100);
+  await client.put(CONFIG_MAPS, configMap);
+  await clock.advance(150_000);
+  const [before = 0, last = 0] = seen.slice(-2);
+  expect(last - before).toBe(waitsMs + delayMs);
 });
 
 it('keeps a worker for the other shares when one has many slow keys', async () => {

@@ -9,7 +9,7 @@ import {
   type Random,
   withDeadline,
 } from '@gantry/base';
-import type { ObjectClient } from '@gantry/client';
+import { backoffAfter, type ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec, WatchSpec } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
@@ -47,6 +47,8 @@ const DEFAULT_WORKERS = 5;
 const EXPECTED_WRITES_MS = 300_000;
 /** Delays between attempts to read the outcome of a write. */
 const SETTLE_BACKOFF = { initialMs: 100, maxMs: 10_000 };
+/** A reconcile that took so long has waited for a server. One that an extension server refuses at once has not. */
+const WAITED_SECONDS = 1;
 
 /** Runs one controller. When it starts to act, it queues all cached objects; after that, it queues changes. */
 export class ControllerRunner {
@@ -188,7 +190,7 @@ export class ControllerRunner {
         signal.throwIfAborted();
         const fields = { controller: this.spec.name, key: formatReconcileKey(key), reason: errorMessage(error) };
         log.debug(fields, 'what became of a write cannot be read');
-        await pause(clock, backoffMs(SETTLE_BACKOFF, failures, random), signal);
+        await pause(clock, backoffMs(backoffAfter(error, SETTLE_BACKOFF), failures, random), signal);
       }
     }
   }
@@ -202,8 +204,9 @@ export class ControllerRunner {
     const { informers, served, clock, random, onReconcile } = this.#options;
     const { events } = running;
     const begin = clock.monotonicMs();
+    const tookSeconds = () => (clock.monotonicMs() - begin) / 1000;
     const report = (result: ReconcileReport['result'], error?: unknown) => {
-      const seconds = (clock.monotonicMs() - begin) / 1000;
+      const seconds = tookSeconds();
       running.ended(result, seconds, error);
       onReconcile?.({ controller: this.spec.name, result, seconds });
     };
@@ -226,13 +229,13 @@ export class ControllerRunner {
       report(result.requeueAfterMs === undefined ? 'done' : 'requeued');
     } catch (error) {
       if (act.aborted) return;
-      this.#failed(key, error);
+      this.#failed(key, error, tookSeconds() >= WAITED_SECONDS);
       report(isReason(error, 'Conflict') ? 'conflict' : 'failed', error);
     }
   }
 
-  #failed(key: ReconcileKey, error: unknown): void {
-    const delayMs = Math.round(this.#queue.addRateLimited(key));
+  #failed(key: ReconcileKey, error: unknown, hasWaited: boolean): void {
+    const delayMs = Math.round(this.#queue.addRateLimited(key, hasWaited ? error : undefined));
     const fields = { controller: this.spec.name, key: formatReconcileKey(key), delayMs };
     // Another writer was faster: normal with optimistic concurrency, not an error.
     if (isReason(error, 'Conflict')) {

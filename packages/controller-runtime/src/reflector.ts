@@ -9,7 +9,7 @@ import {
   pause,
   type Random,
 } from '@gantry/base';
-import { isOutage, type ObjectReader, type WatchEvent } from '@gantry/client';
+import { backoffAfter, isOutage, type ObjectReader, type WatchEvent } from '@gantry/client';
 import { parseVersion } from './revision.ts';
 
 /** One change as the server reported it. */
@@ -48,8 +48,6 @@ type State =
   | { readonly name: 'waiting'; readonly delayMs: number; readonly next: State };
 
 const BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 5000 };
-/** During an outage, a request waits for a server by itself, so this only bounds how late the next attempt is. */
-const OUTAGE_BACKOFF: BackoffOptions = { initialMs: 50, maxMs: 1000 };
 const DEFAULT_IDLE_MS = 120_000;
 
 /**
@@ -126,7 +124,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const kind = isOutage(error) ? 'outage' : 'other';
     this.#failures[kind] += 1;
     const counted = this.#failures[kind] - free;
-    return counted <= 0 ? 0 : backoffMs(kind === 'outage' ? OUTAGE_BACKOFF : BACKOFF, counted, this.#options.random);
+    return counted <= 0 ? 0 : backoffMs(backoffAfter(error, BACKOFF), counted, this.#options.random);
   }
 
   async #list(signal: AbortSignal): Promise<{ objects: readonly T[]; resourceVersion: string }> {

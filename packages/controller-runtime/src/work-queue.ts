@@ -1,4 +1,5 @@
 import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random } from '@gantry/base';
+import { backoffAfter } from '@gantry/client';
 import type { QueueMeter } from './queue-meter.ts';
 import { formatReconcileKey, type ReconcileKey } from './reconcile-key.ts';
 
@@ -98,13 +99,14 @@ export class WorkQueue {
     this.#delayed.set(id, { dueMs, cancel });
   }
 
-  /** Adds a key after a delay that grows with every call until `forget`. Returns that delay in milliseconds. */
-  addRateLimited(key: ReconcileKey): number {
+  /** Adds a key after a delay that grows with every call until `forget`. Returns that delay in milliseconds. `error`: see `backoffAfter`. */
+  addRateLimited(key: ReconcileKey, error?: unknown): number {
     const id = formatReconcileKey(key);
     this.#options.meter?.retried();
     const failures = (this.#failures.get(id) ?? 0) + 1;
     this.#failures.set(id, failures);
-    const delayMs = backoffMs(this.#options.backoff ?? DEFAULT_BACKOFF, failures, this.#options.random);
+    const { backoff = DEFAULT_BACKOFF, random } = this.#options;
+    const delayMs = backoffMs(backoffAfter(error, backoff), failures, random);
     this.addAfter(key, delayMs);
     return delayMs;
   }

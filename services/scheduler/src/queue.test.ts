@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
+import { StatusError } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { createPodInfo } from './framework/pod-info.ts';
 import { SchedulingQueue } from './queue.ts';
@@ -90,6 +91,18 @@ describe('a scheduling queue', () => {
       expect(names(queue)).toEqual([]);
       await clock.advance(1);
     }
+  });
+
+  it('tries again a second after an outage, however often it failed', async () => {
+    const { clock, queue } = start();
+    queue.put(info('a'));
+    for (let failures = 1; failures < 7; failures++) {
+      queue.failed(queue.take(1)[0] ?? info('none'), StatusError.timeout('outcome unknown'));
+      await clock.advance(999);
+      expect(names(queue)).toEqual([]);
+      await clock.advance(1);
+    }
+    expect(names(queue)).toEqual(['default/a']);
   });
 
   it('ends waiting when a pod is added, when one is due, and when aborted', async () => {

@@ -1,3 +1,4 @@
+import { backoffAfter } from '@gantry/client';
 import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random, Signal } from '@gantry/base';
 import { ActivePods, type Waiting } from './active-pods.ts';
 import type { PodInfo } from './framework/pod-info.ts';
@@ -178,11 +179,11 @@ export class SchedulingQueue {
     entry.attempts -= 1;
   }
 
-  /** Reports that the attempt failed for a reason that has nothing to do with the pod. */
-  failed(info: PodInfo): void {
+  /** Reports that the attempt failed for a reason that has nothing to do with the pod. `error`: see `backoffAfter`. */
+  failed(info: PodInfo, error?: unknown): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
-    this.#delay(entry);
+    this.#delay(entry, error);
     this.#setState(entry, 'backoff');
     this.#arm(entry.notBeforeMs);
   }
@@ -245,9 +246,9 @@ export class SchedulingQueue {
     }
   }
 
-  #delay(entry: Entry): void {
+  #delay(entry: Entry, error?: unknown): void {
     const { clock, random } = this.#options;
-    entry.notBeforeMs = clock.monotonicMs() + backoffMs(BACKOFF, entry.attempts, random);
+    entry.notBeforeMs = clock.monotonicMs() + backoffMs(backoffAfter(error, BACKOFF), entry.attempts, random);
   }
 
   /** Makes those pods active whose delay is over. */

@@ -190,7 +190,7 @@ async function recover(
     if (!signal.aborted) log.warn({ pod: pod.key, err: readError }, 'reading the pod failed too');
   }
   if (!mayHaveLanded) view.release(pod);
-  queue.failed(pod);
+  queue.failed(pod, error);
 }
 
 /**

@@ -121,7 +121,7 @@ async function bindVolumesOf(
   const fields = { pod: pod.key, reason: errorMessage(error) };
   if (isReason(error, 'Conflict')) log.debug(fields, 'choosing volumes met a conflict');
   else log.warn(fields, 'choosing volumes failed');
-  queue.failed(pod);
+  queue.failed(pod, error);
 }
 
 /** The writes for a choice of volumes. Each one fails if its object has changed since the decision. */

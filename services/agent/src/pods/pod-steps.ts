@@ -1,4 +1,5 @@
 import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
+import { backoffAfter } from '@gantry/client';
 import { keyOf, type Pod } from '@gantry/objects';
 import type { Eviction } from '../plan/pod-memory.ts';
 import type { PodGoal } from '../plan/pod-plan.ts';
@@ -139,7 +140,7 @@ export abstract class PodSteps {
         failures += 1;
         logger.warn({ pod: this.uid, reason: errorMessage(error) }, 'a step of a pod failed');
         using _ = this.#services.steps.backOff();
-        await this.#hurry.wait(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal);
+        await this.#hurry.wait(clock, backoffMs(backoffAfter(error, FAILURE_BACKOFF), failures, random), signal);
       }
     }
   }

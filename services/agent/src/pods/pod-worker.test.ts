@@ -65,6 +65,23 @@ it('acts for no pod that is gone though its watch does not say so: it looks agai
   expect(created).toEqual([lives.metadata.uid]);
 });
 
+it('tries again within 1.2 s after an outage, however long that was', async () => {
+  const tries: number[] = [];
+  const { clock, client, put, work } = await startNode();
+  const object = await put(pod());
+  await clock.advance(10);
+  const isRead = ({ verb }: FakeCall) => {
+    if (verb === 'list') tries.push(clock.now());
+    return verb === 'list';
+  };
+  client.failNext(isRead, StatusError.unavailable('away'), Number.POSITIVE_INFINITY);
+  work(object.metadata.uid ?? '');
+  await clock.advance(60_000);
+  const [before = 0, last = 0] = tries.slice(-2);
+  expect(last - before).toBeLessThanOrEqual(1200);
+  expect(last - before).toBeGreaterThanOrEqual(800);
+});
+
 it('hears a deletion while it waits after a failure', async () => {
   let tries = 0;
   const { clock, stop, client, put, work } = await startNode({

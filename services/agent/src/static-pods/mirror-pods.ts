@@ -1,5 +1,5 @@
 import { type Clock, ControlLoop, errorMessage, type Random } from '@gantry/base';
-import { ignoreReasons, type ObjectClient } from '@gantry/client';
+import { backoffAfter, ignoreReasons, type ObjectClient } from '@gantry/client';
 import { formatKey, keyOf, NODES, PODS } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { NodePodView } from './node-pod-view.ts';
@@ -37,7 +37,7 @@ export class MirrorPods {
     await new ControlLoop({
       subscribe: (notify) => [pods.subscribe(notify), active.onEnded(notify)],
       round: () => this.#reconcile(signal),
-      retry: RETRY,
+      retry: (error) => backoffAfter(error, RETRY),
       // Each failure was already logged with its pod.
       onError: () => undefined,
       clock,

@@ -79,6 +79,19 @@ it('waits, when its file changes, until the pod of before has ended', async () =
   await soon(node, () => mirrors(node)).toEqual([[TWO, 'Running']]);
 });
 
+it('has a mirror within 1.2 s after an outage, however long that was', async () => {
+  const node = await startAgent();
+  let way: 'cut' | 'open' = 'cut';
+  node.client.failNext(() => way === 'cut', StatusError.unavailable('down'), Number.POSITIVE_INFINITY);
+  node.pods.replaceFiles([file(ONE)]);
+  await node.clock.advance(120_000);
+  way = 'open';
+  await node.clock.advance(1200);
+  expect(node.client.all(PODS).map(({ metadata }) => metadata.annotations?.['kubernetes.io/config.mirror'])).toEqual([
+    ONE,
+  ]);
+});
+
 it('runs while the API server is away, and its next agent goes on with it', async () => {
   const down = () => true;
   const first = await startAgent();
