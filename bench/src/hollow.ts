@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpClient, type HttpClient, ignoreReasons, readKubeconfig } from '@gantry/client';
-import { NAMESPACES, NODES, type Pod, PODS, SERVICE_ACCOUNTS } from '@gantry/objects';
+import { type KubeObject, NAMESPACES, NODES, type Pod, PODS, SERVICE_ACCOUNTS } from '@gantry/objects';
 import { deadline } from './cluster.ts';
 import { judge } from './limits.ts';
 import { cpuMs, pssKib, rssMib } from './processes.ts';
@@ -10,10 +10,10 @@ import { cpuMs, pssKib, rssMib } from './processes.ts';
 const MAIN = 'services/agent/src/hollow-main.ts';
 /** As `npm run hollow` has them: without a limit, garbage stays in memory as long as the machine has room. */
 const HEAP = ['--max-semi-space-size=4', '--max-old-space-size=420'];
-const NAMESPACE = 'bench-hollow';
+export const NAMESPACE = 'bench-hollow';
 /** Kubernetes' own interval: with the agents' second, 1,000 nodes are 1,000 writes a second. */
 const HEARTBEAT_SECONDS = 10;
-const PODS_A_NODE = 10;
+export const PODS_A_NODE = 10;
 const CREATES_AT_ONCE = 32;
 const REST_MS = 60_000;
 const LONGEST_MS = 900_000;
@@ -23,23 +23,12 @@ const MOST_MEMORY = { nodes: 1_000, bytes: 500e6 };
 
 /** One process that plays nodes with ten pods each: time until they run, its memory, and what it costs when nothing happens. */
 export async function measureHollow(kubeconfig: string, nodes: number, print: (line: string) => void): Promise<void> {
-  const api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
-  const settings = ['--kubeconfig', kubeconfig, '--nodes', String(nodes), '--heartbeat', String(HEARTBEAT_SECONDS)];
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [...HEAP, '--conditions=gantry-source', MAIN, ...settings], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const pid = child.pid ?? 0;
-  try {
-    await until(async () => (await api.list(NODES, {}, deadline())).items.length >= nodes);
-    print(`- ${nodes} nodes registered after ${inSeconds(performance.now() - startedAt)}`);
+  using api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
+  await withHollowNodes(api, { kubeconfig, nodes, print }, async (pid) => {
     const cpuBefore = cpuMs(pid);
     await createPods(api, nodes);
     const createdAt = performance.now();
-    await until(async () => {
-      const options = { namespace: NAMESPACE, fieldSelector: 'status.phase!=Running', limit: 1 };
-      return (await api.list(PODS, options, deadline())).items.length === 0;
-    });
+    await untilRunning(api);
     const cpu = ((cpuMs(pid) - cpuBefore) / (nodes * PODS_A_NODE)).toFixed(1);
     const tookMs = performance.now() - createdAt;
     print(
@@ -58,14 +47,51 @@ export async function measureHollow(kubeconfig: string, nodes: number, print: (l
       const megabytes = (Math.max(loaded, rssMib(pid)) * 2 ** 20) / 1e6;
       print(judge('resident memory', megabytes, { atMost: MOST_MEMORY.bytes / 1e6 }, ' MB'));
     }
+  });
+}
+
+interface HollowOptions {
+  readonly kubeconfig: string;
+  readonly nodes: number;
+  readonly print: (line: string) => void;
+}
+
+/** Runs `work` while a process plays the nodes, once they have registered. Their objects stay. */
+export async function withHollowNodes(
+  api: HttpClient,
+  { kubeconfig, nodes, print }: HollowOptions,
+  work: (pid: number) => Promise<void>,
+): Promise<void> {
+  const settings = ['--kubeconfig', kubeconfig, '--nodes', String(nodes), '--heartbeat', String(HEARTBEAT_SECONDS)];
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...HEAP, '--conditions=gantry-source', MAIN, ...settings], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  try {
+    await until(async () => (await api.list(NODES, {}, deadline())).items.filter(isHollow).length >= nodes);
+    print(`- ${nodes} nodes registered after ${inSeconds(performance.now() - startedAt)}`);
+    await work(child.pid ?? 0);
   } finally {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
-    api[Symbol.dispose]();
   }
 }
 
-async function createPods(api: HttpClient, nodes: number): Promise<void> {
+/** Whether an object is a node that `withHollowNodes` plays. */
+export function isHollow({ metadata }: Pick<KubeObject, 'metadata'>): boolean {
+  return /^hollow-\d+$/.test(metadata.name ?? '');
+}
+
+/** Waits until all pods of the namespace run. */
+export async function untilRunning(api: HttpClient): Promise<void> {
+  await until(async () => {
+    const options = { namespace: NAMESPACE, fieldSelector: 'status.phase!=Running', limit: 1 };
+    return (await api.list(PODS, options, deadline())).items.length === 0;
+  });
+}
+
+/** Creates the namespace, and ten pods for each node. */
+export async function createPods(api: HttpClient, nodes: number): Promise<void> {
   await api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, deadline());
   const metadata = { namespace: NAMESPACE, name: 'default' };
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata } as const;
@@ -78,7 +104,8 @@ async function createPods(api: HttpClient, nodes: number): Promise<void> {
   await Promise.all(Array.from({ length: CREATES_AT_ONCE }, create));
 }
 
-function pod(index: number, nodes: number): Pod {
+/** The pod with this number, for the node that it belongs to. */
+export function pod(index: number, nodes: number): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -100,7 +127,8 @@ async function writes(api: HttpClient): Promise<number> {
     .reduce((sum, [, , value]) => sum + Number(value), 0);
 }
 
-async function until(check: () => Promise<boolean>): Promise<void> {
+/** Asks again and again until it is so. */
+export async function until(check: () => Promise<boolean>): Promise<void> {
   const endsAt = performance.now() + LONGEST_MS;
   while (!(await check())) {
     if (performance.now() > endsAt) throw new Error(`not within ${inSeconds(LONGEST_MS)}`);

@@ -12,6 +12,9 @@
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- --dev [--nodes 1000] hollow
 //     one process that plays so many nodes with ten pods each: time, memory, cost at rest
+//   npm run bench -- [--dev] [--nodes 1000] [--minutes 10] console
+//     the page of the console in Chromium with so many hollow nodes and ten pods each, which change for so long: first view, frames, memory;
+//     what ten viewers cost the console and API servers. With --dev without a cluster
 //   npm run bench -- --dev [--etcd 1] [--workloads REGEX] [--profile DIR] [--beside PROGRAM]... scheduler
 //     scheduler_perf's workloads: an API server, our scheduler, 5,000 Node objects; pods a second and CPU a pod. Each is run again with
 //     the program, a kube-scheduler, in the place of ours
@@ -34,6 +37,8 @@ import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type MeasuredCluster, openCluster } from './cluster.ts';
+import { measureConsole } from './console/measure-console.ts';
+import { clusterConsole, devConsole } from './console/target.ts';
 import { measureControllers } from './controllers.ts';
 import { measureDns } from './dns.ts';
 import { measureFootprint } from './footprint.ts';
@@ -66,6 +71,7 @@ const GRADUAL = {
     measureLoad(cluster, { minutes: Number(values.minutes), times: Number(values.times) }, line),
 };
 
+const CONSOLE = 'console';
 const CONTROLLERS = 'controllers';
 const DNS = 'dns';
 const HOLLOW = 'hollow';
@@ -73,7 +79,7 @@ const NETWORK = 'network';
 const OPERATOR = 'operator';
 const SCHEDULER = 'scheduler';
 const DECISIONS = 'decisions';
-const APART: readonly string[] = [CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS, OPERATOR];
+const APART: readonly string[] = [CONSOLE, CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS, OPERATOR];
 
 const { values, positionals } = parseArgs({
   options: {
@@ -137,6 +143,11 @@ if (positionals.includes(CONTROLLERS)) {
   }
 }
 
+if (positionals.includes(CONSOLE)) {
+  await using measured = values.dev ? await devConsole(Number(values.etcd)) : clusterConsole(values.kubeconfig);
+  print(`\n## ${CONSOLE}, ${values.nodes} nodes\n`);
+  await measureConsole(measured, { nodes: Number(values.nodes), minutes: Number(values.minutes), print });
+}
 if (positionals.includes(DNS)) print(`\n## ${DNS}\n\n${(await measureDns()).join('\n')}`);
 if (positionals.includes(NETWORK)) {
   const cluster = openCluster(values.kubeconfig);
