@@ -9,7 +9,8 @@ export interface MethodDefinition {
   readonly responseStream: boolean;
   readonly requestSerialize: (message: Message) => Buffer;
   readonly requestDeserialize: (bytes: Buffer) => Message;
-  readonly responseSerialize: (message: Message) => Buffer;
+  /** A message that is encoded already is sent as it is. */
+  readonly responseSerialize: (message: Message | Uint8Array) => Buffer;
   readonly responseDeserialize: (bytes: Buffer) => Message;
   readonly originalName: string;
 }
@@ -32,10 +33,10 @@ export function serviceDefinition(service: DescService): Record<string, MethodDe
   return definition;
 }
 
-function serializer(message: DescMessage): (value: Message) => Buffer {
+function serializer(message: DescMessage): (value: Message | Uint8Array) => Buffer {
   if (message.typeName === ListReplySchema.typeName) return (value) => encodeListReply(value as ListReply);
   return (value) => {
-    const bytes = toBinary(message, value);
+    const bytes = value instanceof Uint8Array ? value : toBinary(message, value);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   };
 }

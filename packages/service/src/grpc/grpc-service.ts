@@ -18,7 +18,7 @@ export interface GrpcError {
   readonly trailers: Readonly<Record<string, string | Buffer>>;
 }
 
-/** One method of a service; requests and responses are generated messages. */
+/** One method of a service; requests and responses are generated messages. A response may also be the bytes of an encoded message. */
 export type GrpcHandler =
   | { readonly kind: 'unary'; readonly handle: (request: never, call: GrpcCall) => Promise<object> }
   | { readonly kind: 'stream'; readonly handle: (request: never, call: GrpcCall) => AsyncIterable<object> };

@@ -1,10 +1,8 @@
 import type { Instant } from '@gantry/base';
-import type { WatchItem } from './object-response.ts';
+import type { EventItem } from './object-response.ts';
 import type { ResourceVersion } from '../storage/object-store.ts';
 import type { Entry } from './entry.ts';
 import { listVersion, revisionOf } from './object-keys.ts';
-
-type ObjectItem = Exclude<WatchItem, { readonly type: 'BOOKMARK' }>;
 
 /** One change of an object, with the old and the new state. Selectors are evaluated on both. */
 export interface CacheEvent {
@@ -19,7 +17,7 @@ export interface CacheEvent {
   /** The old object with the version of this event, for watches whose selector no longer matches. */
   readonly gone: () => Entry | undefined;
   /** The watch items, created once and shared by all watches. */
-  readonly items: { added?: ObjectItem; modified?: ObjectItem; deleted?: ObjectItem };
+  readonly items: { added?: EventItem; modified?: EventItem; deleted?: EventItem };
 }
 
 export interface RingLimits {

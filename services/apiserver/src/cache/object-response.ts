@@ -2,9 +2,15 @@ import { goJson, type KubeObject } from '@gantry/objects';
 import type { RetainedBytes, Retainer } from './retained-bytes.ts';
 import type { ResourceVersion } from '../storage/object-store.ts';
 
+/** An event of a watch. */
+export interface EventItem {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly response: ObjectResponse;
+}
+
 /** One item of a watch. */
 export type WatchItem =
-  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly response: ObjectResponse }
+  | EventItem
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: ResourceVersion; readonly initialEventsEnd: boolean };
 
 const LINE_END = 0x0a;
@@ -20,6 +26,11 @@ export interface ObjectResponse {
   protobuf(): Uint8Array;
   /** Any other shared bytes, created once by `make` and identified by `name`. */
   form(name: string, make: () => Uint8Array): Uint8Array;
+}
+
+/** Names of shared forms of events, by type: a name that is put together for each event would be hashed for each event and watch. */
+export function eventForms(prefix: string): Readonly<Record<EventItem['type'], string>> {
+  return { ADDED: `${prefix}/ADDED`, MODIFIED: `${prefix}/MODIFIED`, DELETED: `${prefix}/DELETED` };
 }
 
 /** Encodes an object as protobuf, with the envelope. */

@@ -11,7 +11,7 @@ import { listVersion } from './object-keys.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { RetainedBytes } from './retained-bytes.ts';
 import { WatchCache } from './watch-cache.ts';
-import type { WatchItem } from './object-response.ts';
+import type { EventItem, WatchItem } from './object-response.ts';
 import type { Watcher } from './watcher.ts';
 
 const ALL: Filter = { namespace: '', matches: () => true, selectsAll: true };
@@ -30,6 +30,10 @@ const version = (revision: number, index = 0) => revision * 256 + index;
 function put(name: string, resourceVersion: number, colour = 'red'): StoreEvent {
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'n', labels: { colour } } };
   return { kind: 'put', key: `${PREFIX}n/${name}`, resourceVersion, object, bytes: 10, created: false };
+}
+
+function nameOf({ response }: EventItem): string | undefined {
+  return response.object.metadata.name;
 }
 
 /** Formats each item as type, name of the object, and index of the version in its revision. */
@@ -78,6 +82,32 @@ describe('the cache of a resource', () => {
     cache.apply(put('b', version(3)), 0);
     cache.apply(put('c', version(4)), 0);
     expect(await drain(watcher)).toEqual(['ADDED c 4']);
+  });
+
+  it('delivers what came in one turn as one batch, to each watch that waits', async () => {
+    const readers = [watch(listVersion(1)), watch(listVersion(1))].map((watcher) => watcher[Symbol.asyncIterator]());
+    const names = async () => {
+      const results = await Promise.all(readers.map((reader) => reader.next()));
+      return results.map(({ value }) => value?.map((item) => (item.type === 'BOOKMARK' ? '' : nameOf(item))));
+    };
+    const first = names();
+    cache.apply(put('a', version(2)), 0);
+    cache.apply(put('b', version(3)), 0);
+    expect(await first).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
+    cache.apply(put('c', version(4)), 0);
+    expect(await names()).toEqual([['c'], ['c']]);
+  });
+
+  it('ends a watch whose reader leaves, and the wait of a reader whose watch ends', async () => {
+    const [left, closed] = [watch(listVersion(1)), watch(listVersion(1))];
+    await left[Symbol.asyncIterator]().return?.();
+    const waiting = closed[Symbol.asyncIterator]().next();
+    closed.close('cache-reset');
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect([left.end, closed.end, cache.watcherCount()]).toEqual(['stopped', 'cache-reset', 0]);
   });
 
   it('shows an object that a selector does not select any more as deleted', async () => {

@@ -8,7 +8,7 @@ import { type Filter, STORED_VIEW, type View } from './view.ts';
 import type { RetainedBytes } from './retained-bytes.ts';
 import { listVersion } from './object-keys.ts';
 import { prefixBounds, SortedEntries } from './sorted-entries.ts';
-import { itemFor, Watcher } from './watcher.ts';
+import { Deliveries, itemFor, Watcher } from './watcher.ts';
 
 export interface ResourceCacheOptions {
   /** The node name of an object, for resources that are indexed by node; undefined for other resources. */
@@ -50,6 +50,7 @@ export class ResourceCache {
   readonly #byNode = new Map<string, Set<string>>();
   /** Open watches by namespace or node; '' for those without either. */
   readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #deliveries = new Deliveries();
   #ring: EventRing;
   #lastChange = 0;
   #bytes = 0;
@@ -178,6 +179,7 @@ export class ResourceCache {
       bookmarks: options.bookmarks,
       after,
       maxQueued: this.#options.maxQueued,
+      deliveries: this.#deliveries,
       onClose: (closed) => this.#forget(bucket, closed),
     });
     watcher.begin(first);

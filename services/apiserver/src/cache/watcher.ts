@@ -7,6 +7,10 @@ import type { Filter, View } from './view.ts';
 /** State of a watch: 'open', or the reason why it ended. */
 export type WatchEnd = 'open' | 'too-slow' | 'cache-reset' | 'stopped';
 
+type Result = IteratorResult<readonly WatchItem[], undefined>;
+
+const ENDED: Result = { done: true, value: undefined };
+
 /**
  * One watch: a bounded queue between the cache and a client. The watch of a client that is too slow is closed. The client then resumes
  * from the last version that it has read, so that no event is lost.
@@ -16,6 +20,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   readonly bookmarks: boolean;
   readonly #view: View;
   readonly #maxQueued: number;
+  readonly #deliveries: Deliveries;
   readonly #onClose: (watcher: Watcher) => void;
   /** The watch skips events up to this version. */
   readonly #after: ResourceVersion;
@@ -25,7 +30,8 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   /** Number of initial items in the queue, which do not count towards the limit. */
   #exempt = 0;
   #end: WatchEnd = 'open';
-  #wake: (() => void) | undefined;
+  /** Takes the next items of a reader that waits. */
+  #reader: ((result: Result) => void) | undefined;
   readonly #releases: (() => void)[] = [];
 
   constructor(options: {
@@ -34,6 +40,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     bookmarks: boolean;
     after: ResourceVersion;
     maxQueued: number;
+    deliveries: Deliveries;
     onClose: (watcher: Watcher) => void;
   }) {
     this.filter = options.filter;
@@ -42,6 +49,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     this.#after = options.after;
     this.#reached = options.after;
     this.#maxQueued = options.maxQueued;
+    this.#deliveries = options.deliveries;
     this.#onClose = options.onClose;
   }
 
@@ -98,30 +106,63 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     this.#notify();
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<readonly WatchItem[]> {
-    try {
-      for (;;) {
-        if (this.#queue.length > 0) {
-          const items = this.#queue;
-          this.#queue = [];
-          this.#exempt = 0;
-          yield items;
-        } else if (this.#end !== 'open') return;
-        else {
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-        }
-      }
-    } finally {
-      this.close('stopped');
-    }
+  /** For one reader. Returning ends the watch. */
+  [Symbol.asyncIterator](): AsyncIterator<readonly WatchItem[], undefined> {
+    return {
+      next: () => {
+        const ready = this.#take();
+        if (ready !== undefined) return Promise.resolve(ready);
+        return new Promise((resolve) => {
+          this.#reader = resolve;
+        });
+      },
+      return: () => {
+        this.close('stopped');
+        return Promise.resolve(ENDED);
+      },
+    };
+  }
+
+  /** Passes on to a waiting reader what there is for it. */
+  deliver(): void {
+    const reader = this.#reader;
+    if (reader === undefined) return;
+    const ready = this.#take();
+    if (ready === undefined) return;
+    this.#reader = undefined;
+    reader(ready);
+  }
+
+  /** The queued items, or else the end of the watch; undefined while there is neither. */
+  #take(): Result | undefined {
+    if (this.#queue.length === 0) return this.#end === 'open' ? undefined : ENDED;
+    const items = this.#queue;
+    this.#queue = [];
+    this.#exempt = 0;
+    return { done: false, value: items };
   }
 
   #notify(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    if (this.#reader !== undefined) this.#deliveries.add(this);
+  }
+}
+
+/**
+ * Delivers to all watches of a cache that got items in one turn, after it and together. A generator for each of them would cost each event
+ * three promises and as many turns of the queue of microtasks.
+ */
+export class Deliveries {
+  #due: Watcher[] = [];
+
+  add(watcher: Watcher): void {
+    // Events of one turn come for one watch after another, so a watch may be added again.
+    if (this.#due.push(watcher) === 1) queueMicrotask(() => this.#deliver());
+  }
+
+  #deliver(): void {
+    const due = this.#due;
+    this.#due = [];
+    for (const watcher of due) watcher.deliver();
   }
 }
 

@@ -124,7 +124,7 @@ class ObjectEndpoint {
     });
   }
 
-  async *watch(request: WatchRequest, call: GrpcCall): AsyncIterable<WatchBatch> {
+  async *watch(request: WatchRequest, call: GrpcCall): AsyncIterable<WatchBatch | Uint8Array> {
     const definition = decodeResource(request.resource, this.#resourceRegistry);
     const { namespace, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = request;
     const target = { verb: 'watch', definition, namespace, name: '', subresource: '' };
@@ -142,7 +142,7 @@ class ObjectEndpoint {
     );
     // Empty: tells the client that the watch is open.
     yield create(WatchBatchSchema);
-    yield* packWatch(items, request.metadataOnly ? metadataJson : wholeJson);
+    yield* packWatch(items, request.metadataOnly ? 'metadata' : 'whole');
   }
 
   async write(request: WriteRequest, call: GrpcCall): Promise<ObjectReply> {

@@ -1,24 +1,36 @@
-import { create } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { type WatchBatch, WatchBatchSchema, type WatchEvent, WatchEventSchema } from '@gantry/proto';
-import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
+import { type EventItem, eventForms, type ObjectResponse, type WatchItem } from '../../cache/object-response.ts';
 
 /** Limits of one message. */
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 
+const FORMS = eventForms('grpc');
+
 /**
  * Packs the items of a watch into messages. A message has all items that arrived while the previous one was written, within the limits.
- * Each message has the version up to which all events were sent.
+ * Each message has the version up to which all events were sent. A message of one event is encoded once for all watches.
  */
 export async function* packWatch(
   items: AsyncIterable<readonly WatchItem[]>,
-  jsonOf: (response: ObjectResponse) => Uint8Array,
-): AsyncIterable<WatchBatch> {
+  shows: 'whole' | 'metadata',
+): AsyncIterable<WatchBatch | Uint8Array> {
+  const jsonOf = shows === 'whole' ? wholeJson : metadataJson;
   for await (const batch of items) {
-    yield* pack(batch, jsonOf);
+    const [only] = batch;
+    if (shows === 'whole' && batch.length === 1 && only !== undefined && only.type !== 'BOOKMARK') {
+      yield only.response.form(FORMS[only.type], () => encodeOne(only));
+    } else yield* pack(batch, jsonOf);
     // Wait one turn of the event loop, so that concurrent changes are in one message.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
+}
+
+function encodeOne({ type, response }: EventItem): Uint8Array {
+  const event = create(WatchEventSchema, { type, object: response.json() });
+  const { resourceVersion = '' } = response.object.metadata;
+  return toBinary(WatchBatchSchema, create(WatchBatchSchema, { events: [event], resourceVersion }));
 }
 
 function* pack(items: readonly WatchItem[], jsonOf: (response: ObjectResponse) => Uint8Array): Iterable<WatchBatch> {

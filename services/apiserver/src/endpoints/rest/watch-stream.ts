@@ -3,8 +3,8 @@ import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame } from '@gant
 import { apiVersionOf, goJson, type Json, type JsonObject, type KubeObject, StatusError } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { type ByteMessages, HandshakeError, openEventMessages, type Upgrade, upgradeOf } from '@gantry/streams';
-import type { WatchItem } from '../../cache/object-response.ts';
-import { joinPieces, STALLED_MS, waitForDrain } from '../../http/send-pieces.ts';
+import { eventForms, type WatchItem } from '../../cache/object-response.ts';
+import { joinPieces, type Slab, STALLED_MS, waitForDrain } from '../../http/send-pieces.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { OutputForm } from '../../http/negotiate.ts';
@@ -49,7 +49,7 @@ export async function sendWatch(
   try {
     for await (const batch of items) {
       if (signal.aborted || res.destroyed) break;
-      for (const { bytes, release } of joinPieces(framesOf(batch, encode))) {
+      for (const { bytes, release } of slabsOf(batch, encode)) {
         if (!res.write(bytes, release)) await waitForDrain(exchange, options.clock);
         if (signal.aborted || res.destroyed) break;
       }
@@ -103,6 +103,15 @@ export async function sendFrames(messages: ByteMessages, frames: Iterable<Uint8A
   return await settlesWithin(clock, sent, STALLED_MS);
 }
 
+const NOTHING = () => undefined;
+
+/** The frames of a batch, joined. Mostly there is one event, whose shared bytes are sent as they are. */
+function slabsOf(batch: readonly WatchItem[], encode: Encoder): Iterable<Slab> {
+  const [only] = batch;
+  if (only === undefined || batch.length > 1) return joinPieces(framesOf(batch, encode));
+  return [{ bytes: encode.item(only), release: NOTHING }];
+}
+
 function* framesOf(batch: readonly WatchItem[], encode: Encoder): Generator<Uint8Array> {
   for (const item of batch) yield encode.item(item);
 }
@@ -138,6 +147,7 @@ function line(type: string, object: unknown): Buffer {
 
 function jsonEncoder({ definition, form }: StreamOptions): Encoder {
   const partial = form.shape === 'partial' || form.shape === 'partial-list';
+  const names = eventForms(partial ? `json/${form.metaVersion}` : 'json');
   return {
     error: (error) => line('ERROR', error.toStatus()),
     item: (item) => {
@@ -148,10 +158,10 @@ function jsonEncoder({ definition, form }: StreamOptions): Encoder {
       const { type, response } = item;
       if (partial) {
         const make = () => line(type, partialMetadata(definition, response.object, form.metaVersion));
-        return response.form(`json/${form.metaVersion}/${type}`, make);
+        return response.form(names[type], make);
       }
       const make = () => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), response.json(), AFTER]);
-      return response.form(`json/${type}`, make);
+      return response.form(names[type], make);
     },
   };
 }
@@ -186,14 +196,15 @@ function tableEncoder({ definition, form, tables }: StreamOptions, include: Incl
 function protobufEncoder({ definition, form }: StreamOptions): Encoder {
   const partial = form.shape === 'partial' || form.shape === 'partial-list';
   const metaApi = `meta.k8s.io/${form.metaVersion}`;
+  const names = eventForms(partial ? `protobuf/${form.metaVersion}` : 'protobuf');
   return {
     error: (error) => encodeWatchFrame('ERROR', encodeProtobuf(error.toStatus())),
     item: (item) => {
       if (item.type !== 'BOOKMARK') {
         const { type, response } = item;
-        if (!partial) return response.form(`protobuf/${type}`, () => encodeWatchFrame(type, response.protobuf()));
+        if (!partial) return response.form(names[type], () => encodeWatchFrame(type, response.protobuf()));
         const make = () => encodeWatchFrame(type, partialFrameOf(definition, metaApi, response));
-        return response.form(`protobuf/${form.metaVersion}/${type}`, make);
+        return response.form(names[type], make);
       }
       const bytes = encodeProtobuf(bookmarkOf(definition, item));
       return encodeWatchFrame('BOOKMARK', partial ? partialFrame(metaApi, bytes) : bytes);
