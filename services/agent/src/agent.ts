@@ -293,7 +293,9 @@ async function runCustodian(
     logger,
   });
   const lease = `gantry-host-${self.engineName}`;
-  const election = new LeaseElection({ client, lease, identity: self.name, clock, logger });
+  const isSilent = custodian.isSilent.bind(custodian);
+  const { renewals } = services;
+  const election = new LeaseElection({ client, lease, identity: self.name, renewals, isSilent, clock, logger });
   const parts: readonly Part[] = [
     (abort) => custodian.lead(abort),
     (abort) => services.collector.lead(abort),

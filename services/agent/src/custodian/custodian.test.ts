@@ -13,11 +13,11 @@ import {
 } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
-import type { ObjectWrite } from '@gantry/client';
+import type { ObjectClient, ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { createEventRecorder } from '@gantry/controller-runtime';
 import { silentLogger } from '@gantry/service';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
@@ -102,6 +102,7 @@ describe('a host custodian with an agent that comes back', () => {
     // Both at the same time, as in an agent.
     void custodian.lead(stop.signal);
     void custodian.follow(stop.signal);
+    return custodian;
   };
   const write = async (resource: Resource, key: typeof NODE_KEY, patch: object) => {
     await server.write({ verb: 'patch', resource, key, patch, patchType: 'application/merge-patch+json' }, stop.signal);
@@ -139,6 +140,56 @@ describe('a host custodian with an agent that comes back', () => {
       expect(server.all(NODES)).toHaveLength(1);
     },
   );
+
+  it('reads no Leases but those of its engine, and its Nodes seldom, while all are heard', async () => {
+    await server.put(LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { ...LEASE_KEY, name: 'elsewhere-1' },
+    });
+    const [gets, lists] = [vi.spyOn(server, 'get'), vi.spyOn(server, 'list')];
+    lead();
+    for (let seconds = 0; seconds < 25; seconds++) {
+      await write(LEASES, LEASE_KEY, { spec: { renewTime: new Date(clock.now()).toISOString() } });
+      await clock.advance(1000);
+    }
+    expect(new Set(gets.mock.calls.map(([, { name }]) => name))).toEqual(new Set(['host-2']));
+    expect(lists.mock.calls.map(([{ resource }]) => resource)).toEqual(['nodes', 'nodes', 'nodes']);
+  });
+
+  it('finds an agent silent after four seconds, but not one that has renewed since its Lease was read', async () => {
+    const custodian = lead();
+    await clock.advance(3_900);
+    expect(await custodian.isSilent('host-2', stop.signal)).toBe(false);
+    await clock.advance(100);
+    expect(await custodian.isSilent('host-2', stop.signal)).toBe(true);
+    await write(LEASES, LEASE_KEY, { spec: { renewTime: new Date(clock.now()).toISOString() } });
+    expect(await custodian.isSilent('host-2', stop.signal)).toBe(false);
+    expect(await custodian.isSilent('unknown', stop.signal)).toBe(false);
+  });
+
+  it('counts a heartbeat from when it was read, however long that took', async () => {
+    const begun: string[] = [];
+    servicesFor = ({ node }) => {
+      begun.push(node);
+      throw new AgentError('Identity', 'a living agent');
+    };
+    const answered = Promise.withResolvers<void>();
+    const get: ObjectClient['get'] = server.get.bind(server);
+    vi.spyOn(server, 'get').mockImplementationOnce(async (...args) => {
+      await answered.promise;
+      return get(...args);
+    });
+    lead();
+    await clock.advance(3000);
+    await write(LEASES, LEASE_KEY, { spec: { renewTime: new Date(clock.now()).toISOString() } });
+    answered.resolve();
+    // The agent holds its Lease for 3 s after that renewal.
+    await clock.advance(3500);
+    expect(begun).toEqual([]);
+    await clock.advance(2000);
+    expect(begun).toContain('host-2');
+  });
 
   it('leaves the containers of a living agent alone whose Node and Lease were removed', async () => {
     const begun: string[] = [];

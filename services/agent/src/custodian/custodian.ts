@@ -29,8 +29,14 @@ import { type CleanedPods, type CustodianAction, DEAD_MS, type ObservedNode, pla
 import { readKeyVolume } from '../identity/self.ts';
 
 const INTERVAL_MS = 2_000;
+/** The interval of observations while another agent leads: it is found dead by these. */
+const FOLLOW_MS = 1_000;
 /** The interval while a heartbeat is late, so that a dead agent is noticed soon. */
 const LATE_INTERVAL_MS = 500;
+/** A heartbeat of this age is late. */
+const LATE_MS = INTERVAL_MS - LATE_INTERVAL_MS;
+/** How often the Nodes of this engine are read while all heartbeats are in time. */
+const NODES_MS = 10_000;
 /** Every so many rounds, the custodian looks for containers of nodes without a Node object. */
 const OBJECTLESS_ROUNDS = 5;
 
@@ -84,8 +90,9 @@ interface Cleanup {
 export class Custodian {
   readonly #options: CustodianOptions;
   readonly #heartbeats = new Map<string, Heartbeat>();
-  /** The Nodes from which this round's actions were planned. */
+  /** The Nodes of this engine as they were last read; those from which the actions of a round are planned. */
   #nodes: ReadonlyMap<string, Node> = new Map();
+  #nodesReadMs = Number.NEGATIVE_INFINITY;
   readonly #missing = new Map<string, Instant>();
   /** Nodes whose removal found control groups that were still in use. */
   readonly #occupied = new Map<string, 'seen' | 'said'>();
@@ -93,6 +100,7 @@ export class Custodian {
   /** Running removals of nodes' folders. An unreachable NFS server can block one for minutes, so they run in the background. */
   readonly #removals = new Map<string, Promise<void>>();
   #withoutObject: readonly string[] = [];
+  #leading: 'yes' | 'no' = 'no';
 
   constructor(options: CustodianOptions) {
     this.#options = options;
@@ -100,6 +108,7 @@ export class Custodian {
 
   async lead(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
+    this.#leading = 'yes';
     this.#missing.clear();
     this.#occupied.clear();
     for (let round = 0; !signal.aborted; round++) {
@@ -121,8 +130,18 @@ export class Custodian {
       }
       await pause(clock, intervalMs, signal);
     }
+    this.#leading = 'no';
     this.#stopCleanups([]);
     await Promise.all([...[...this.#cleanups.values()].map(({ done }) => done), ...this.#removals.values()]);
+  }
+
+  /**
+   * Whether another node's agent was observed to be silent for so long that it does not hold its Lease, and a linearizable read confirms it.
+   */
+  async isSilent(node: string, signal: AbortSignal): Promise<boolean> {
+    const known = this.#heartbeats.get(node);
+    if (known === undefined || this.#options.clock.monotonicMs() - known.atMs < DEAD_MS) return false;
+    return await this.#isUnchanged(node, known.renewTime, signal);
   }
 
   /** Observes heartbeats also while another agent leads, so that the next custodian knows at once which agents are dead. */
@@ -130,25 +149,36 @@ export class Custodian {
     const { clock, logger } = this.#options;
     while (!signal.aborted) {
       try {
-        const nowMs = clock.monotonicMs();
-        const [nodes, leases] = await this.#listHeartbeats(signal);
-        // Those that only the leader knows must not be forgotten in between: they would never be dead.
-        const names = [...nodes.map(({ metadata }) => metadata.name ?? ''), ...this.#withoutObject];
-        this.#recordHeartbeats(new Set(names), leases, nowMs);
+        if (this.#leading === 'no') await this.#readHeartbeats(signal);
       } catch (error) {
         if (!signal.aborted) logger.debug({ reason: errorMessage(error) }, 'host custodian: cannot read heartbeats');
       }
-      await pause(clock, INTERVAL_MS, signal);
+      await pause(clock, FOLLOW_MS, signal);
     }
   }
 
-  async #listHeartbeats(signal: AbortSignal): Promise<readonly [readonly Node[], readonly Lease[]]> {
-    const { client, engineName } = this.#options;
-    const [nodes, leases] = await Promise.all([
-      client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal),
-      client.list(LEASES, { namespace: LEASE_NAMESPACE }, signal),
-    ]);
-    return [nodes.items, leases.items];
+  /**
+   * Reads the heartbeats of this engine's other nodes, by name: a list of all Leases would cost each agent as much as the cluster has nodes.
+   * Nodes that only the leader knows are not forgotten in between, or they would never be dead.
+   */
+  async #readHeartbeats(signal: AbortSignal): Promise<void> {
+    const { client, clock, node: own } = this.#options;
+    if (clock.monotonicMs() - this.#nodesReadMs >= NODES_MS) await this.#readNodes(signal);
+    const names = new Set([...this.#nodes.keys(), ...this.#withoutObject]);
+    names.delete(own);
+    const find = async (name: string) =>
+      [name, await ignoreNotFound(client.get(LEASES, { namespace: LEASE_NAMESPACE, name }, signal))] as const;
+    const leases = await Promise.all([...names].map(find));
+    // A renewal that was sent during the read must not count from before it.
+    this.#recordHeartbeats(new Map(leases), clock.monotonicMs());
+  }
+
+  async #readNodes(signal: AbortSignal): Promise<void> {
+    const { client, clock, engineName } = this.#options;
+    const readMs = clock.monotonicMs();
+    const { items } = await client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal);
+    this.#nodes = new Map(items.map((node) => [node.metadata.name ?? '', node]));
+    this.#nodesReadMs = readMs;
   }
 
   async #ownersOfContainers(signal: AbortSignal): Promise<readonly string[]> {
@@ -157,19 +187,22 @@ export class Custodian {
     return [...new Set(pods.map((pod) => pod.owner.node))];
   }
 
+  /** The nodes as input of the plan; none while all are heard, since then nothing is planned. */
   async #observe(nowMs: Instant, signal: AbortSignal): Promise<readonly ObservedNode[]> {
-    const { agents, compose, node: own } = this.#options;
-    const [[nodes, leases], numbers] = await Promise.all([
-      this.#listHeartbeats(signal),
+    const { agents, compose } = this.#options;
+    await this.#readHeartbeats(signal);
+    if ([...this.#heartbeats.values()].every(({ atMs }) => nowMs - atMs < LATE_MS)) {
+      this.#missing.clear();
+      return [];
+    }
+    const [numbers] = await Promise.all([
       compose === undefined ? undefined : agents.listNumbers(compose.project, compose.service, signal),
+      this.#readNodes(signal),
     ]);
-    const objects = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
-    this.#nodes = objects;
-    const names = new Set([...objects.keys(), ...this.#withoutObject]);
-    names.delete(own);
-    this.#recordHeartbeats(names, leases, nowMs);
     return Promise.all(
-      [...names].map((name) => this.#observeNode(name, objects.get(name), { numbers, nowMs }, signal)),
+      [...this.#heartbeats.keys()].map((name) =>
+        this.#observeNode(name, this.#nodes.get(name), { numbers, nowMs }, signal),
+      ),
     );
   }
 
@@ -178,15 +211,13 @@ export class Custodian {
    * missing Lease alone does not make a node dead at once: it may have been garbage-collected with a Node, and a living agent creates it
    * again. A heartbeat that is the same after a time without observations was not renewed meanwhile.
    */
-  #recordHeartbeats(names: ReadonlySet<string>, leases: readonly Lease[], nowMs: Instant): void {
-    const byName = new Map(leases.map((lease) => [lease.metadata.name ?? '', lease]));
-    for (const name of this.#heartbeats.keys()) if (!names.has(name)) this.#heartbeats.delete(name);
-    for (const name of names) {
-      const lease = byName.get(name);
+  #recordHeartbeats(leases: ReadonlyMap<string, Lease | undefined>, readMs: Instant): void {
+    for (const name of this.#heartbeats.keys()) if (!leases.has(name)) this.#heartbeats.delete(name);
+    for (const [name, lease] of leases) {
       const known = this.#heartbeats.get(name);
       const renewTime = lease === undefined ? known?.renewTime : lease.spec?.renewTime;
       const isSame = known !== undefined && known.renewTime === renewTime;
-      this.#heartbeats.set(name, { lease, renewTime, atMs: isSame ? known.atMs : nowMs });
+      this.#heartbeats.set(name, { lease, renewTime, atMs: isSame ? known.atMs : readMs });
     }
   }
 
@@ -305,7 +336,7 @@ export class Custodian {
     const both = AbortSignal.any([signal, abort.signal]);
     const services = servicesFor(cleaned);
     const seen = this.#heartbeats.get(node)?.renewTime;
-    const isSilent = (step: AbortSignal) => this.#isSilent(node, seen, step);
+    const isSilent = (step: AbortSignal) => this.#isUnchanged(node, seen, step);
     const done = Promise.all([
       services.source.run(both),
       services.gate.run(both),
@@ -318,7 +349,7 @@ export class Custodian {
   }
 
   /** Whether a node's agent has not renewed its Lease since it was last seen to: a linearizable read. */
-  async #isSilent(node: string, seen: string | undefined, signal: AbortSignal): Promise<boolean> {
+  async #isUnchanged(node: string, seen: string | undefined, signal: AbortSignal): Promise<boolean> {
     const key = { namespace: LEASE_NAMESPACE, name: node };
     const lease = await ignoreNotFound(this.#options.client.get(LEASES, key, signal));
     return lease === undefined || lease.spec?.renewTime === seen;
@@ -387,7 +418,7 @@ export class Custodian {
 }
 
 function isLate(ageMs: number): boolean {
-  return ageMs >= INTERVAL_MS - LATE_INTERVAL_MS && ageMs < DEAD_MS;
+  return ageMs >= LATE_MS && ageMs < DEAD_MS;
 }
 
 /** Identifies a cleanup, so that a running one is not started a second time: each pod is stopped once. */

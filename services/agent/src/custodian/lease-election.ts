@@ -10,19 +10,32 @@ import {
 import { isReason, type Lease, LEASES } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
+import type { Renewals } from '../fencing/renewals.ts';
 
 const NAMESPACE = 'kube-system';
-const DURATION_SECONDS = 4;
+const DURATION_SECONDS = 15;
 const DURATION_MS = DURATION_SECONDS * 1000;
+/** How often a holder renews the Lease. */
+const RENEW_MS = 10_000;
+/** How often a candidate looks, and a holder tries again. */
 const INTERVAL_MS = 1_000;
+/** The time limit of a candidate's attempt. */
+const ATTEMPT_MS = 4_000;
 /** The time limit for the release of the Lease. */
 const RELEASE_MS = 1_000;
 
-/** `lease` is the name of the Lease, `identity` the name of this candidate. */
+/** `lease` is the name of the Lease, `identity` that of this candidate, which is the name of its Node. */
 export interface LeaseElectionOptions {
   readonly client: ObjectClient;
   readonly lease: string;
   readonly identity: string;
+  /** The renewals of this candidate's Node. */
+  readonly renewals: Pick<Renewals, 'tenure' | 'leftMs'>;
+  /**
+   * Whether the agent of the holder's Node does not hold its own Lease any more. True only by a read of that Lease that began after the
+   * call, so that a holder that has come back since conflicts with the caller's write.
+   */
+  readonly isSilent: (holder: string, signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -33,14 +46,16 @@ interface LeaseTerm {
 }
 
 /**
- * Leads while this process holds the Lease. Another holder's term ends when its Lease has not changed for the Lease's duration, by this
- * process's clock. An own term ends when that time has passed since the last successful renewal was sent. A campaign that is aborted ends the
- * term, and releases the Lease after that.
+ * Leads while this process holds the Lease and has not lost that of its Node since. So a dead holder is found by its Node's Lease, which is
+ * renewed every second anyway, and this one is renewed seldom. Another holder's term also ends when its Lease has not changed for its duration,
+ * by this process's clock. An own term ends when that time has passed since the last successful renewal was sent, and with the tenure of the
+ * Node's Lease in which it was sent. A campaign that is aborted ends the term, and releases the Lease after that.
  */
 export class LeaseElection implements Election<LeaseTerm> {
   readonly #options: LeaseElectionOptions;
   #seen: { version: string; atMs: number } | undefined;
-  #renewedMs = Number.NEGATIVE_INFINITY;
+  /** The last successful renewal: when it was sent, and in which tenure of the Node's Lease. */
+  #renewed: { readonly sentMs: number; readonly tenure: number } | undefined;
   /**
    * The Lease as this process last wrote it. It is renewed without reading it first: the conditional write fails if another process holds
    * it.
@@ -52,18 +67,11 @@ export class LeaseElection implements Election<LeaseTerm> {
   }
 
   async *campaign(signal: AbortSignal): AsyncGenerator<ElectionEvent<LeaseTerm>> {
-    const { clock, logger, lease } = this.#options;
+    const { clock, lease } = this.#options;
     let leads = false;
     while (!signal.aborted) {
-      const sentMs = clock.monotonicMs();
-      try {
-        // The term must end in time even when the API does not respond.
-        using deadline = withDeadline(clock, signal, leads ? this.#leftMs() : DURATION_MS);
-        if (await this.#acquire(deadline)) this.#renewedMs = sentMs;
-        else this.#renewedMs = Number.NEGATIVE_INFINITY;
-      } catch (error) {
-        if (!signal.aborted) logger.debug({ lease, reason: errorMessage(error) }, 'lease was not renewed');
-      }
+      const isDue = clock.monotonicMs() - (this.#renewed?.sentMs ?? Number.NEGATIVE_INFINITY) >= RENEW_MS;
+      if (!leads || isDue) await this.#renew(leads, signal);
       const holds = this.#leftMs() > 0;
       if (holds !== leads) yield holds ? { kind: 'elected', term: { lease } } : { kind: 'lost' };
       leads = holds;
@@ -73,6 +81,20 @@ export class LeaseElection implements Election<LeaseTerm> {
     // The work has ended when the consumer asks for the next event: writes of this term carry no fence.
     yield { kind: 'lost' };
     await this.#release();
+  }
+
+  /** Tries to hold the Lease. Does nothing while this Node does not hold its own. */
+  async #renew(leads: boolean, signal: AbortSignal): Promise<void> {
+    const { clock, renewals, logger, lease } = this.#options;
+    const [sentMs, tenure] = [clock.monotonicMs(), renewals.tenure()];
+    if (tenure === undefined) return;
+    try {
+      // The term must end in time even when the API does not respond.
+      using deadline = withDeadline(clock, signal, leads ? this.#leftMs() : ATTEMPT_MS);
+      this.#renewed = (await this.#acquire(deadline)) ? { sentMs, tenure } : undefined;
+    } catch (error) {
+      if (!signal.aborted) logger.debug({ lease, reason: errorMessage(error) }, 'lease was not renewed');
+    }
   }
 
   /** Lets another candidate hold the Lease at once. If this fails, the Lease expires. */
@@ -93,11 +115,13 @@ export class LeaseElection implements Election<LeaseTerm> {
 
   /** The remaining time of an own term; 0 without one. */
   #leftMs(): number {
-    return Math.max(0, this.#renewedMs + DURATION_MS - this.#options.clock.monotonicMs());
+    const { clock, renewals } = this.#options;
+    if (this.#renewed === undefined || this.#renewed.tenure !== renewals.tenure()) return 0;
+    return Math.max(0, Math.min(this.#renewed.sentMs + DURATION_MS - clock.monotonicMs(), renewals.leftMs()));
   }
 
   async #acquire(signal: AbortSignal): Promise<boolean> {
-    const { client, lease: name, identity, clock } = this.#options;
+    const { client, lease: name, identity, isSilent, clock } = this.#options;
     const key = { namespace: NAMESPACE, name };
     const now = formatMicroTime(clock.now());
     const mine = { holderIdentity: identity, leaseDurationSeconds: DURATION_SECONDS, renewTime: now };
@@ -118,7 +142,8 @@ export class LeaseElection implements Election<LeaseTerm> {
       return true;
     }
     const holder = found.spec?.holderIdentity ?? '';
-    if (holder !== identity && holder !== '' && !this.#hasRunOut(found)) return false;
+    const isOthers = holder !== identity && holder !== '';
+    if (isOthers && !this.#hasRunOut(found) && !(await isSilent(holder, signal))) return false;
     const taken =
       holder === identity ? {} : { acquireTime: now, leaseTransitions: (found.spec?.leaseTransitions ?? 0) + 1 };
     const object: Lease = { ...found, spec: { ...found.spec, ...mine, ...taken } };

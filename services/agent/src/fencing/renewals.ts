@@ -32,6 +32,11 @@ export class Renewals {
     return isHeld ? this.#tenure : undefined;
   }
 
+  /** How long the current tenure lasts without a further renewal, in milliseconds; 0 while this node does not hold its Lease. */
+  leftMs(): number {
+    return this.tenure() === undefined ? 0 : HOLD_MS - this.ageMs();
+  }
+
   /** The time since the last successful renewal was sent; without one, since the start of this process. */
   ageMs(): number {
     return this.#clock.monotonicMs() - (this.#sentMs ?? this.#startedMs);

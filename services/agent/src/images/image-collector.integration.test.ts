@@ -35,7 +35,10 @@ function campaign(engine: OwnEngine, { runtime, services, client, path }: Engine
     logger: silentLogger,
   });
   const end = new AbortController();
-  const election = new LeaseElection({ client, lease: LEASE, identity: name, clock, logger: silentLogger });
+  const renewals = { tenure: () => 1, leftMs: () => Infinity };
+  const isSilent = async () => false;
+  const options = { client, lease: LEASE, identity: name, renewals, isSilent, clock, logger: silentLogger };
+  const election = new LeaseElection(options);
   const act = (_term: unknown, ended: AbortSignal) => collector.lead(ended);
   const running = lead({ election, act, clock, random: systemRandom, log: silentLogger }, end.signal);
   const stop = async () => {

@@ -330,13 +330,27 @@ describe('NodeRestriction', () => {
         `can only hold the custodian's lease for itself`,
       );
       await store('leases', lease('gantry-host-one', 'kube-system', 'a-2'), 'kube-system');
+      await store('leases', lease('a-2', 'kube-node-lease', 'a-2', -60_000), 'kube-node-lease');
+      const hold = (holderIdentity: string) =>
+        patch('leases', 'gantry-host-one', { spec: { holderIdentity } }, '', 'kube-system');
+      await expect(hold('a-1')).rejects.toThrow(`cannot take the custodian's lease before that of "a-2" has expired`);
+      await expect(hold('')).rejects.toThrow(`can only hold the custodian's lease for itself`);
+      await h.clock.advance(6_000);
+      await hold('a-1');
+      await hold('');
+      await hold('a-1');
+      await expect(remove('leases', 'gantry-host-one', 'kube-system')).rejects.toThrow(
+        'not allowed to delete this lease',
+      );
+    });
+
+    it('takes the custodian’s Lease from a node whose own Lease has expired', async () => {
+      await store('leases', lease('gantry-host-one', 'kube-system', 'a-2', -60_000), 'kube-system');
+      await store('leases', lease('a-2', 'kube-node-lease', 'a-2'), 'kube-node-lease');
       const take = () => patch('leases', 'gantry-host-one', { spec: { holderIdentity: 'a-1' } }, '', 'kube-system');
       await expect(take()).rejects.toThrow(`cannot take the custodian's lease before that of "a-2" has expired`);
       await h.clock.advance(6_000);
       await take();
-      await expect(remove('leases', 'gantry-host-one', 'kube-system')).rejects.toThrow(
-        'not allowed to delete this lease',
-      );
     });
 
     it('writes the CSINode of its own node, and ResourceSlices that name it', async () => {

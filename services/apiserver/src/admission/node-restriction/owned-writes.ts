@@ -19,14 +19,20 @@ export function checkLeaseWrite(agent: AgentRequest): void {
   throw refuse(request, 'can only access node lease with the same name as the requesting node');
 }
 
-/** An agent may hold the custodian Lease only for itself. It may take it from another holder only after the Lease has expired. */
+/**
+ * An agent may hold the custodian Lease only for itself, and give up its own. It may take it from another holder only after the Lease has
+ * expired, or that of the holder's Node.
+ */
 function checkCustodianLease({ request, node, lookup }: AgentRequest, lease: Lease, old: Lease | undefined): void {
   if (request.operation === 'delete') throw refuse(request, `node "${node}" is not allowed to delete this lease`);
-  if (lease.spec?.holderIdentity !== node) {
+  const holder = old?.spec?.holderIdentity ?? '';
+  const wanted = lease.spec?.holderIdentity ?? '';
+  if (wanted === '' && holder === node) return;
+  if (wanted !== node) {
     throw refuse(request, `node "${node}" can only hold the custodian's lease for itself`);
   }
-  const holder = old?.spec?.holderIdentity ?? '';
   if (holder === '' || holder === node || lookup.hasExpired(old)) return;
+  if (lookup.hasExpired(lookup.get('leases', NODE_LEASES, holder))) return;
   throw refuse(request, `node "${node}" cannot take the custodian's lease before that of "${holder}" has expired`);
 }
 
