@@ -10,7 +10,7 @@ interface PrintedEvent {
 }
 
 const REOPEN_MS = 500;
-/** Health checks make three of these every fifteen seconds. */
+/** Those of health checks, three for each, are left out. */
 const ACTIONS = ['create', 'start', 'die', 'kill', 'stop', 'pause', 'unpause', 'oom', 'rename', 'destroy', 'update'];
 
 /** Records what the engine says of the cluster's containers until aborted. Resolves with the end of the recording. */
