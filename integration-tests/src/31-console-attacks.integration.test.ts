@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
-import { ConsoleBrowser } from './harness/console-browser.ts';
+import { ConsoleBrowser, terminalHasFocus } from './harness/console-browser.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -168,7 +168,7 @@ describe('a terminal', () => {
   test('shows the end of a flood of output, and obeys Ctrl-C', async () => {
     await open(podPath('terminal', 'terminal'));
     await page.getByRole('button', { name: 'Start' }).click();
-    await page.locator('.xterm-helper-textarea').waitFor();
+    await terminalHasFocus(page);
     await page.keyboard.type('yes "$(printf "\\033]8;;javascript:alert(1)\\033\\\\\\\\\\033]0;title\\007y")"\n');
     await page.locator('.xterm-accessibility').getByText('y', { exact: true }).first().waitFor();
     await page.keyboard.press('Control+c');
@@ -182,8 +182,7 @@ describe('a terminal', () => {
     await open(podPath('terminal', 'terminal'));
     await page.getByLabel('attach instead').check();
     await page.getByRole('button', { name: 'Start' }).click();
-    // Without output, the field has no size.
-    await page.locator('.xterm-helper-textarea:focus').waitFor({ state: 'attached' });
+    await terminalHasFocus(page);
     await page.keyboard.type('hello from the page\n');
     await eventually('the process has read it', SOON_MS, async () =>
       (await kubectl(['logs', 'terminal'])).includes('hello from the page'),

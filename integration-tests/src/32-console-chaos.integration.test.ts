@@ -181,5 +181,11 @@ test('when the service ends, the view says so', async () => {
   await page.getByText('Nothing makes faults at this cluster.').waitFor({ timeout: SOON_MS });
   if (service?.exitCode === null) await once(service, 'close');
   expect(service?.exitCode).toBe(0);
+  // Another run takes nothing from under the pointer: its button is that of the run which was shown.
+  const shown = page.getByRole('heading', { name: /^kill-/ });
+  await shown.waitFor();
+  await cluster.mustKubectl(['create', '-f', '-'], { input: RUN });
+  await page.getByRole('link', { name: /^refused-/ }).waitFor();
+  expect(await shown.count()).toBe(1);
   expect(await page.getByRole('button', { name: 'Kill', exact: true }).count()).toBe(0);
 });

@@ -91,6 +91,12 @@ export class ConsoleBrowser implements AsyncDisposable {
   }
 }
 
+/** Waits until the terminal of a page takes what is typed. */
+export async function terminalHasFocus(page: Page): Promise<void> {
+  // Without output, the field has no size.
+  await page.locator('.xterm-helper-textarea:focus').waitFor({ state: 'attached' });
+}
+
 /** Fails with what axe finds on the page that is serious. */
 export async function expectAccessible(page: Page): Promise<void> {
   // A page whose policy allows no inline script gets it over the debugger.

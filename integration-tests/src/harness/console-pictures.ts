@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { ConsoleBrowser } from './console-browser.ts';
+import { type ConsoleBrowser, terminalHasFocus } from './console-browser.ts';
 
 /** Two thirds of a screen: words stay readable where a README shows it. */
 const SIZE = { width: 1120, height: 640 };
@@ -57,7 +57,7 @@ export function viewsOf(namespace: string): readonly View[] {
       shows: 'attach instead',
       act: async (page) => {
         await page.getByRole('button', { name: 'Start' }).click();
-        await page.locator('.xterm-helper-textarea').waitFor();
+        await terminalHasFocus(page);
         await page.keyboard.type('ls /\n');
         await page.locator('.xterm-rows', { hasText: 'etc' }).waitFor();
       },

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { allows } from '../api/access.ts';
 import { collectionPath, objectPath } from '../api/kinds.ts';
@@ -25,10 +25,15 @@ function useDependents({ kind, namespace, name, object }: TabProps) {
   const { uid = '' } = object.metadata;
   return useQuery({
     queryKey: ['dependents', uid, rules],
+    enabled: rules.isLoading !== true,
     queryFn: async ({ signal }) => {
       const listed = kinds.filter(
-        ({ group, resource, isNamespaced }) =>
-          isNamespaced && resource !== 'events' && allows(rules, { verb: 'list', group, resource }),
+        ({ group, resource, isNamespaced, verbs }) =>
+          // What cannot be deleted, such as a measurement, does not go.
+          isNamespaced &&
+          verbs.includes('delete') &&
+          resource !== 'events' &&
+          allows(rules, { verb: 'list', group, resource }),
       );
       const list = async (of: (typeof listed)[number]): Promise<readonly Dependent[]> => {
         const { items = [] } = await api.json<{ items?: readonly Pick<Dependent, 'metadata'>[] }>(
@@ -48,16 +53,20 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
   const { kind, namespace, name, object } = props;
   const { api } = useConsole();
   const navigate = useNavigate();
+  const router = useRouter();
   const { data, error } = useDependents(props);
   const [propagation, setPropagation] = useState<Propagation>('Background');
   const { run, isBusy, error: failure } = useRun();
   const remove = async () => {
-    const { uid, resourceVersion } = object.metadata;
-    const body = { propagationPolicy: propagation, preconditions: { uid, resourceVersion } };
+    const { pathname } = router.state.location;
+    // Its version does not matter: that of a workload changes with each of its pods.
+    const body = { propagationPolicy: propagation, preconditions: { uid: object.metadata.uid } };
     await api.fetch(objectPath(kind, namespace, name), { method: 'DELETE', body });
-    onClose();
-    await navigate({ to: '/objects/$kind', params: { kind: kind.id } });
+    // Who has gone to another page meanwhile stays there.
+    if (router.state.location.pathname === pathname)
+      await navigate({ to: '/objects/$kind', params: { kind: kind.id } });
   };
+  const isReading = data === undefined && error === null;
   const goes = propagation === 'Orphan' ? [] : (data ?? []);
   return (
     <Dialog title={`Delete ${kind.kind} ${name}?`} onClose={onClose}>
@@ -75,7 +84,7 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
       </label>
       <section aria-live="polite">
         {error ? <Failure error={error} what="what it owns" /> : null}
-        {data === undefined && !error ? <Busy what="what it owns" /> : null}
+        {isReading ? <Busy what="what it owns" /> : null}
         {data === undefined ? null : <Preview goes={goes} />}
       </section>
       <RunError error={failure} />
@@ -83,7 +92,7 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
         <button type="button" onClick={onClose}>
           Keep it
         </button>
-        <button type="button" className="danger" disabled={isBusy} onClick={() => run(remove)}>
+        <button type="button" className="danger" disabled={isBusy || isReading} onClick={() => run(remove)}>
           Delete
         </button>
       </div>

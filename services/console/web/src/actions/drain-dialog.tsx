@@ -2,7 +2,7 @@ import { pause } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { Pod, PodDisruptionBudget } from '@gantry/objects';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Api } from '../api/http.ts';
 import type { TabProps } from '../object/use-object.ts';
 import { kubectlOf } from '../objects/kubectl.ts';
@@ -10,7 +10,7 @@ import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { setUnschedulable } from './cordon.ts';
-import { type DrainStep, planDrain } from './drain-plan.ts';
+import { type DrainStep, newLosses, planDrain } from './drain-plan.ts';
 import { Heads } from '../shell/heads.tsx';
 
 /** A budget that allows no eviction is asked again. */
@@ -19,16 +19,15 @@ const RETRY_MS = 5_000;
 /** Evicts the pods of a node, after showing what happens to each. */
 export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClose: () => void }): ReactNode {
   const { api, clock } = useConsole();
-  const [mayLose, setMayLose] = useState(false);
+  /** What somebody has agreed to: pods that come later are not part of it. */
+  const [agreed, setAgreed] = useState<readonly DrainStep[]>();
   const [states, setStates] = useState<Readonly<Record<string, string>>>({});
   const { run, isBusy, error: failure } = useRun();
-  const abort = useRef(new AbortController());
-  useEffect(() => {
-    const controller = new AbortController();
-    abort.current = controller;
-    return () => controller.abort();
-  }, []);
-  const { data: plan, error } = useQuery({
+  const {
+    data: plan,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: ['drain', name],
     queryFn: async ({ signal }) => {
       const pods = `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${name}`)}`;
@@ -40,11 +39,18 @@ export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClo
     },
     staleTime: 0,
   });
-  const drain = async (steps: readonly DrainStep[]) => {
+  const drain = async (seen: readonly DrainStep[], signal: AbortSignal) => {
     await setUnschedulable(api, name, true);
-    const { signal } = abort.current;
+    // Until now, pods may have come: from now on, none will.
+    const { data: steps } = await refetch({ throwOnError: true });
+    const lost = newLosses(seen, steps ?? []);
+    if (lost.length > 0)
+      throw new StatusError(
+        'Conflict',
+        `${name} is cordoned; pods have come whose eviction loses something: ${lost.join(', ')}`,
+      );
     await Promise.all(
-      steps
+      (steps ?? [])
         .filter(({ action }) => action === 'evict')
         .map(async ({ pod }) => {
           const say = (state: string) => setStates((old) => ({ ...old, [pod.metadata.uid ?? '']: state }));
@@ -52,6 +58,7 @@ export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClo
         }),
     );
   };
+  const mayLose = agreed !== undefined && newLosses(agreed, plan ?? []).length === 0;
   const hasLoss = plan?.some(({ isLoss }) => isLoss) === true;
   const flags = `--ignore-daemonsets${hasLoss ? ' --delete-emptydir-data --force' : ''}`;
   return (
@@ -64,7 +71,7 @@ export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClo
           <input
             type="checkbox"
             checked={mayLose}
-            onChange={({ currentTarget }) => setMayLose(currentTarget.checked)}
+            onChange={({ currentTarget }) => setAgreed(currentTarget.checked ? plan : undefined)}
           />{' '}
           I agree to what is lost
         </label>
@@ -75,7 +82,7 @@ export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClo
           type="button"
           className="danger"
           disabled={isBusy || plan === undefined || (hasLoss && !mayLose)}
-          onClick={() => run(() => drain(plan ?? []))}
+          onClick={() => run((signal) => drain(plan ?? [], signal))}
         >
           {isBusy ? 'Draining …' : 'Drain'}
         </button>

@@ -1,6 +1,6 @@
 import type { ObjectMeta, Pod, PodDisruptionBudget, PodSpec } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { planDrain } from './drain-plan.ts';
+import { newLosses, planDrain } from './drain-plan.ts';
 
 const owner = (kind: string) => ({
   ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'u', controller: true }],
@@ -43,5 +43,16 @@ describe('planDrain', () => {
     expect(plan(one, [budget({ app: 'web' }, 0)])?.note).toContain('budget b allows no eviction now');
     expect(plan(one, [budget({ app: 'web' }, 1)])?.note).toBe('');
     expect(plan(one, [budget({ app: 'db' }, 0)])?.note).toBe('');
+  });
+});
+
+describe('newLosses', () => {
+  const alone = (uid: string) => pod({ uid, name: uid });
+  const owned = (uid: string) => pod({ uid, name: uid, ...owner('ReplicaSet') });
+
+  it('names pods that have come since, and those that have become a loss, and no others', () => {
+    const seen = planDrain([alone('a'), owned('b')], []);
+    expect(newLosses(seen, planDrain([alone('a'), owned('b'), owned('c')], []))).toEqual([]);
+    expect(newLosses(seen, planDrain([alone('b'), alone('d')], []))).toEqual(['n/b', 'n/d']);
   });
 });

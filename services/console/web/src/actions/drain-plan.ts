@@ -31,6 +31,14 @@ export function planDrain(pods: readonly Pod[], budgets: readonly PodDisruptionB
   });
 }
 
+/** The pods of `now` whose eviction loses something, and that were not so in the plan that somebody has seen: `namespace/name`. */
+export function newLosses(seen: readonly DrainStep[], now: readonly DrainStep[]): readonly string[] {
+  const known = new Set(seen.filter(({ isLoss }) => isLoss).map(({ pod }) => pod.metadata.uid));
+  return now
+    .filter(({ isLoss, pod }) => isLoss && !known.has(pod.metadata.uid))
+    .map(({ pod: { metadata } }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+}
+
 function stays(pod: Pod, note: string): DrainStep {
   return { pod, action: 'stays', note, isLoss: false };
 }

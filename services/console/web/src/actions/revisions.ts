@@ -10,7 +10,8 @@ export interface Revision {
   readonly isCurrent: boolean;
 }
 
-const REVISION = 'deployment.kubernetes.io/revision';
+/** The number of a Deployment's revision, at it and at its ReplicaSets. */
+export const REVISION = 'deployment.kubernetes.io/revision';
 const CAUSE = 'kubernetes.io/change-cause';
 const TEMPLATE_HASH = 'pod-template-hash';
 

@@ -1,6 +1,6 @@
-import type { ControllerRevision, Deployment, ReplicaSet } from '@gantry/objects';
-import { useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { ControllerRevision, Deployment, KubeObject } from '@gantry/objects';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { stringify } from 'yaml';
 import { objectPath } from '../api/kinds.ts';
 import type { TabProps } from '../object/use-object.ts';
@@ -8,46 +8,54 @@ import { kubectlOf } from '../objects/kubectl.ts';
 import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
-import { controllerRevisions, deploymentRevisions, type Revision } from './revisions.ts';
+import { controllerRevisions, deploymentRevisions, REVISION, type Revision } from './revisions.ts';
 
 const DiffView = lazy(() => import('../editor/diff-view.tsx').then(({ DiffView }) => ({ default: DiffView })));
 
 function useRevisions({ kind, namespace, object }: TabProps) {
   const { api } = useConsole();
-  return useQuery({
-    queryKey: ['revisions', kind.id, object.metadata.uid, object.metadata.resourceVersion],
-    queryFn: async ({ signal }): Promise<readonly Revision[]> => {
-      const root = `/apis/apps/v1/namespaces/${namespace}`;
-      if (kind.id === 'deployments.apps') {
-        const { items } = await api.json<{ items: readonly ReplicaSet[] }>(`${root}/replicasets`, { signal });
-        return deploymentRevisions(object as Deployment, items);
-      }
-      const { items } = await api.json<{ items: readonly ControllerRevision[] }>(`${root}/controllerrevisions`, {
-        signal,
-      });
-      return controllerRevisions(object, items);
+  const { uid, generation } = object.metadata;
+  const isDeployment = kind.id === 'deployments.apps';
+  // Each pod of a rollout changes the status: only another template makes a revision, some moments after it: then its controller has written this.
+  const made = isDeployment ? object.metadata.annotations?.[REVISION] : object.status?.['observedGeneration'];
+  const { data, error } = useQuery({
+    queryKey: ['revisions', kind.id, uid, generation, made],
+    queryFn: async ({ signal }) => {
+      const path = `/apis/apps/v1/namespaces/${namespace}/${isDeployment ? 'replicasets' : 'controllerrevisions'}`;
+      return (await api.json<{ items: readonly KubeObject[] }>(path, { signal })).items;
     },
+    placeholderData: keepPreviousData,
   });
+  const revisions = useMemo((): readonly Revision[] | undefined => {
+    if (data === undefined) return undefined;
+    return isDeployment
+      ? deploymentRevisions(object as Deployment, data)
+      : controllerRevisions(object, data as readonly ControllerRevision[]);
+  }, [data, isDeployment, object]);
+  return { revisions, error };
 }
 
 /** Goes back to an earlier revision, after a look at the difference. */
 export function RollBackDialog({ onClose, ...props }: TabProps & { readonly onClose: () => void }): ReactNode {
   const { kind, namespace, name, object } = props;
   const { api } = useConsole();
-  const { data: revisions, error } = useRevisions(props);
+  const { revisions, error } = useRevisions(props);
   const { run, isBusy, error: failure } = useRun();
   const [number, setNumber] = useState<number>();
-  const present = { template: object.spec?.['template'] };
+  const present = object.spec?.['template'];
   const chosen =
     revisions?.find((revision) => revision.number === number) ?? revisions?.find(({ isCurrent }) => !isCurrent);
-  const rollBack = async (revision: Revision) => {
+  // What is offered first stays: a rollout that somebody else begins would put another one under the pointer.
+  if (number === undefined && chosen !== undefined) setNumber(chosen.number);
+  const rollBack = async (revision: Revision, signal: AbortSignal) => {
     const body = [
-      { op: 'test', path: '/metadata/resourceVersion', value: object.metadata.resourceVersion },
+      // The difference that was seen is from this template.
+      { op: 'test', path: '/spec/template', value: present },
       { op: 'replace', path: '/spec/template', value: revision.template },
     ];
     const path = `${objectPath(kind, namespace, name)}?fieldManager=gantry-console`;
     await api.fetch(path, { method: 'PATCH', contentType: 'application/json-patch+json', body });
-    onClose();
+    if (!signal.aborted) onClose();
   };
   return (
     <Dialog title={`Roll back ${name}`} onClose={onClose} className="wide">
@@ -68,11 +76,16 @@ export function RollBackDialog({ onClose, ...props }: TabProps & { readonly onCl
             </select>
           </label>
           <Suspense fallback={<Busy what="the difference" />}>
-            <DiffView before={stringify(present.template)} after={stringify(chosen.template)} />
+            <DiffView before={stringify(present)} after={stringify(chosen.template)} />
           </Suspense>
           <RunError error={failure} />
           <div className="buttons">
-            <button type="button" className="primary" disabled={isBusy} onClick={() => run(() => rollBack(chosen))}>
+            <button
+              type="button"
+              className="primary"
+              disabled={isBusy || chosen.isCurrent}
+              onClick={() => run((signal) => rollBack(chosen, signal))}
+            >
               Roll back to {chosen.number}
             </button>
           </div>

@@ -16,20 +16,22 @@ export function ScaleDialog({
 }: TabProps & { readonly onClose: () => void }): ReactNode {
   const { api } = useConsole();
   const present = Number(object.spec?.['replicas'] ?? 1);
-  const [replicas, setReplicas] = useState(present);
+  // A field that is being cleared is no number: it does not become 0.
+  const [text, setText] = useState(String(present));
+  const replicas = Number(text);
   const { run, isBusy, error } = useRun();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    run(async () => {
+    run(async (signal) => {
       const path = `${objectPath(kind, namespace, name)}/scale?fieldManager=gantry-console`;
       const contentType = 'application/merge-patch+json';
       await api.fetch(path, { method: 'PATCH', contentType, body: { spec: { replicas } } });
-      onClose();
+      if (!signal.aborted) onClose();
     });
   };
   return (
     <Dialog title={`Scale ${name}`} onClose={onClose}>
-      <Kubectl command={kubectlOf('scale', kind, namespace, name, `--replicas=${replicas}`)} />
+      <Kubectl command={kubectlOf('scale', kind, namespace, name, `--replicas=${text}`)} />
       <form onSubmit={submit}>
         <label>
           Replicas{' '}
@@ -37,8 +39,8 @@ export function ScaleDialog({
             type="number"
             min={0}
             required
-            value={replicas}
-            onChange={({ currentTarget }) => setReplicas(currentTarget.valueAsNumber || 0)}
+            value={text}
+            onChange={({ currentTarget }) => setText(currentTarget.value)}
           />{' '}
           <span className="muted">now {present}</span>
         </label>

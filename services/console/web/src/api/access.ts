@@ -18,6 +18,8 @@ export interface Rules {
   readonly paths?: readonly PathRule[];
   /** The server could not list all rules: what they do not allow may be allowed. */
   readonly isIncomplete: boolean;
+  /** The server has not responded yet: there are no rules to judge by, and nothing may be said to be refused. */
+  readonly isLoading?: boolean;
 }
 
 export interface Attempt {

@@ -1,5 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { quote } from '../objects/kubectl.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useAllowed, useConsole, useKind, useLive, useNow } from '../shell/console-context.ts';
@@ -59,11 +59,15 @@ function Chaos(): ReactNode {
   const now = useNow(BEAT_MS);
   const services = useLive({ path: SERVICES_PATH, format: SERVICE_FORMAT });
   const runs = useLive({ path: RUNS_PATH, format: RUN_FORMAT });
-  const mayDo = useAllowed('', ATTEMPTS);
+  const { may: mayDo, isLoading: isAsking } = useAllowed('', ATTEMPTS);
   const { run: chosen } = useSearch({ from: '/chaos' });
   const service = workingService(services.rows.values(), now);
   const sorted = sortRuns(runs.rows.values());
-  const shown = sorted.find(({ name }) => name === chosen) ?? sorted[0];
+  // What is shown stays when another run begins: its button must not become that of another one.
+  const [lastShown, setLastShown] = useState<string>();
+  const named = (wanted: string | undefined) => sorted.find(({ name }) => name === wanted);
+  const shown = named(chosen) ?? named(lastShown) ?? sorted[0];
+  if (shown?.name !== lastShown) setLastShown(shown?.name);
   if (runs.phase === 'listing') return <Busy what="the runs" />;
   return (
     <>
@@ -75,7 +79,7 @@ function Chaos(): ReactNode {
           <Scenario service={service} />
         </>
       ) : null}
-      {service !== undefined && !mayDo(CREATE) ? (
+      {service !== undefined && !isAsking && !mayDo(CREATE) ? (
         <p className="muted">You may not create ChaosRuns, so no faults are offered.</p>
       ) : null}
       {shown === undefined ? (
@@ -149,7 +153,7 @@ function RunView({ run, now, mayDelete }: RunProps): ReactNode {
       </h2>
       <Kubectl command={`kubectl get chaosrun ${quote(name)} -o yaml`} />
       <p role="status">{message}</p>
-      {mayDelete ? <EndButton run={run} /> : null}
+      {mayDelete ? <EndButton key={run.uid} run={run} /> : null}
       <dl className="pairs">
         <dt>Faults</dt>
         <dd>
@@ -205,11 +209,14 @@ function RunView({ run, now, mayDelete }: RunProps): ReactNode {
 }
 
 /** Deletes the object. A run that is going on is healed first. */
-function EndButton({ run: { name, status } }: Pick<RunProps, 'run'>): ReactNode {
+function EndButton({ run: { name, uid, status } }: Pick<RunProps, 'run'>): ReactNode {
   const { api } = useConsole();
   const { run, isBusy, error } = useRun();
   const end = () =>
-    run(async () => void (await api.fetch(`${RUNS_PATH}/${encodeURIComponent(name)}`, { method: 'DELETE' })));
+    run(async () => {
+      const body = { preconditions: { uid } };
+      await api.fetch(`${RUNS_PATH}/${encodeURIComponent(name)}`, { method: 'DELETE', body });
+    });
   return (
     <>
       <button type="button" className="danger" disabled={isBusy} onClick={end}>

@@ -24,13 +24,15 @@ function useCreate() {
   const navigate = useNavigate();
   const { run, isBusy, error } = useRun();
   const create = (body: object) =>
-    run(async () => {
+    run(async (signal) => {
       const path = `${RUNS_PATH}?fieldManager=gantry-console&fieldValidation=Strict`;
       const { metadata } = await api.json<{ metadata: { name: string } }>(path, { method: 'POST', body });
-      await navigate({ to: '/chaos', search: (old) => ({ ...old, run: metadata.name }) });
+      if (!signal.aborted) await navigate({ to: '/chaos', search: (old) => ({ ...old, run: metadata.name }) });
     });
   return { create, isBusy, error };
 }
+
+const withChosen = (names: readonly string[], chosen: string) => (names.includes(chosen) ? names : [chosen, ...names]);
 
 /** One fault of one component, by a button. */
 export function Strikes({ service }: Props): ReactNode {
@@ -38,7 +40,8 @@ export function Strikes({ service }: Props): ReactNode {
   const [component, setComponent] = useState('scheduler/leader');
   const peers = peersOf(service, component);
   const [chosenPeer, setPeer] = useState('');
-  const peer = peers.includes(chosenPeer) ? chosenPeer : (peers[0] ?? '');
+  // One that is gone stays chosen, and cannot be struck: another one must not take its place under the pointer.
+  const peer = chosenPeer || (peers[0] ?? '');
   const { create, isBusy, error } = useCreate();
   const strike = (of: Strike) => {
     const fault = strikeOf(service, of, component, peer);
@@ -50,8 +53,14 @@ export function Strikes({ service }: Props): ReactNode {
       <div className="filters">
         <label>
           Component{' '}
-          <select value={component} onChange={({ currentTarget }) => setComponent(currentTarget.value)}>
-            {components.map((name) => (
+          <select
+            value={component}
+            onChange={({ currentTarget }) => {
+              setComponent(currentTarget.value);
+              setPeer('');
+            }}
+          >
+            {withChosen(components, component).map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
@@ -60,7 +69,7 @@ export function Strikes({ service }: Props): ReactNode {
           <label>
             Cut from{' '}
             <select value={peer} onChange={({ currentTarget }) => setPeer(currentTarget.value)}>
-              {peers.map((name) => (
+              {withChosen(peers, peer).map((name) => (
                 <option key={name}>{name}</option>
               ))}
             </select>

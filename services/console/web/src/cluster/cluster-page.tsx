@@ -8,7 +8,7 @@ import { useConsole, useKind, useLive } from '../shell/console-context.ts';
 import { Failure, Kubectl } from '../shell/notices.tsx';
 import { objectFormat } from '../watch/formats.ts';
 import { type NodeLoad, loadsOf, nodeMark, POD_STATES, podMark, type PodMark } from './inventory.ts';
-import { findAt, layOut, type PictureLayout } from './layout.ts';
+import { layOut, nodeAt, type PictureLayout } from './layout.ts';
 import { type Palette, Scene } from './scene.ts';
 import { Heads } from '../shell/heads.tsx';
 
@@ -107,9 +107,14 @@ function Picture({ loads, unplaced, isComplete }: PictureProps): ReactNode {
     scene.update(layout, clock.monotonicMs(), isMoving);
     return animate(canvas.current, scene, layout, () => clock.monotonicMs());
   }, [layout, scene, clock, isComplete]);
-  const at = ({ nativeEvent: { offsetX, offsetY } }: MouseEvent) => findAt(layout, offsetX, offsetY);
-  const onClick = (event: MouseEvent) => {
-    const { pod, node } = at(event);
+  const at = ({ nativeEvent: { offsetX, offsetY } }: MouseEvent) => {
+    const pod = scene.podAt(offsetX, offsetY, clock.monotonicMs());
+    return { pod, node: pod === undefined ? nodeAt(layout, offsetX, offsetY) : undefined };
+  };
+  // Pods move: what is opened is what was there when the button went down.
+  const pressed = useRef<ReturnType<typeof at>>(undefined);
+  const onClick = () => {
+    const { pod, node } = pressed.current ?? {};
     const params =
       pod === undefined
         ? { kind: 'nodes', namespace: '-', name: node?.name ?? '' }
@@ -127,6 +132,7 @@ function Picture({ loads, unplaced, isComplete }: PictureProps): ReactNode {
         role="img"
         aria-label={`${layout.hosts.length === 0 ? '' : `${layout.hosts.length} hosts, `}${loads.length} nodes with ${layout.pods.length} pods; the table below says the same`}
         title={hovered}
+        onMouseDown={(event) => void (pressed.current = at(event))}
         onClick={onClick}
         onMouseMove={onMouseMove}
       />

@@ -1,7 +1,8 @@
 import type { KubeObject } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { loadsOf, nodeMark, type NodeMark, podMark, type PodMark } from './inventory.ts';
-import { type Box, findAt, layOut } from './layout.ts';
+import { type Box, layOut, nodeAt } from './layout.ts';
+import { Scene } from './scene.ts';
 
 const pod = (spec: object, status: object, metadata: object = {}): KubeObject =>
   ({
@@ -159,11 +160,40 @@ describe('layOut', () => {
 
   it('is empty without nodes', () => expect(layOut([], [], 400, 300)).toMatchObject({ nodes: [], pods: [] }));
 
-  it('finds what is at a point', () => {
+  it('finds the node at a point', () => {
     const picture = many(2, 3);
-    const [first] = picture.pods;
-    expect(findAt(picture, (first?.x ?? 0) + 1, (first?.y ?? 0) + 1).pod?.uid).toBe('p-0');
-    expect(findAt(picture, 1, 1).node?.name).toBe('n-0');
-    expect(findAt(picture, -5, 1)).toEqual({});
+    expect(nodeAt(picture, 1, 1)?.name).toBe('n-0');
+    expect(nodeAt(picture, -5, 1)).toBeUndefined();
+  });
+});
+
+describe('Scene', () => {
+  const pictureOf = (on: readonly PodMark[]) => {
+    const { loads, unplaced } = loadsOf([node('a'), node('b')], on);
+    return layOut(loads, unplaced, 400, 300);
+  };
+  const boxOf = (picture: ReturnType<typeof pictureOf>, uid: string) =>
+    picture.pods.find(({ pod: one }) => one.uid === uid) ?? expect.fail(`no ${uid}`);
+
+  it('finds a pod where it is drawn, also on its way to another place', () => {
+    const before = pictureOf([mark('p', '', 'waiting'), mark('q', '', 'waiting')]);
+    const after = pictureOf([mark('p', 'a'), mark('q', '', 'waiting')]);
+    const [from, to] = [boxOf(before, 'p'), boxOf(after, 'p')];
+    const scene = new Scene();
+    scene.update(before, 0, true);
+    scene.update(after, 10_000, true);
+    expect(scene.podAt(from.x + 1, from.y + 1, 10_000)?.uid).toBe('p');
+    expect(scene.podAt(to.x + 1, to.y + 1, 10_000)).toBeUndefined();
+    expect(scene.podAt(to.x + 1, to.y + 1, 20_000)).toMatchObject({ uid: 'p', state: 'ready' });
+  });
+
+  it('finds no pod that is gone, though it is still fading', () => {
+    const scene = new Scene();
+    const picture = pictureOf([mark('p', 'a')]);
+    const { x, y } = boxOf(picture, 'p');
+    scene.update(picture, 0, true);
+    expect(scene.podAt(x + 1, y + 1, 1000)?.uid).toBe('p');
+    scene.update(pictureOf([]), 2000, true);
+    expect(scene.podAt(x + 1, y + 1, 2100)).toBeUndefined();
   });
 });

@@ -38,7 +38,7 @@ export interface PictureLayout {
 
 /** The sides of a pod's square that are tried, the largest first. */
 const POD_SIZES = [16, 13, 10, 8, 6, 4] as const;
-const GAP = 2;
+export const GAP = 2;
 const PADDING = 8;
 const NODE_GAP = 10;
 /** Of the node's name and its bars. */
@@ -157,14 +157,7 @@ function placeHosts(
   return { hosts, places, height: bottom };
 }
 
-/** What is at a point: a pod, else a node. */
-export function findAt(
-  { pods, nodes, podPx }: PictureLayout,
-  x: number,
-  y: number,
-): { readonly pod?: PodMark; readonly node?: NodeMark } {
-  const pod = pods.find((box) => x >= box.x && x < box.x + podPx + GAP && y >= box.y && y < box.y + podPx + GAP);
-  if (pod !== undefined) return { pod: pod.pod };
-  const node = nodes.find((box) => x >= box.x && x < box.x + box.width && y >= box.y && y < box.y + box.height);
-  return node === undefined ? {} : { node: node.load.node };
+/** The node whose box is at a point. */
+export function nodeAt({ nodes }: PictureLayout, x: number, y: number): NodeMark | undefined {
+  return nodes.find((box) => x >= box.x && x < box.x + box.width && y >= box.y && y < box.y + box.height)?.load.node;
 }

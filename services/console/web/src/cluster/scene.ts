@@ -1,5 +1,5 @@
-import type { PodState } from './inventory.ts';
-import type { PictureLayout } from './layout.ts';
+import type { PodMark, PodState } from './inventory.ts';
+import { GAP, type PictureLayout } from './layout.ts';
 
 /** The colours of the page, as a canvas needs them. */
 export interface Palette {
@@ -25,7 +25,7 @@ interface Sprite {
   /** When the movement began, and when the state last changed. */
   movedAt: number;
   changedAt: number;
-  state: PodState;
+  pod: PodMark;
 }
 
 const MOVE_MS = 600;
@@ -45,8 +45,8 @@ export class Scene {
     for (const { pod, x, y } of layout.pods) {
       present.add(pod.uid);
       const sprite = this.#sprites.get(pod.uid);
-      if (sprite === undefined) this.#sprites.set(pod.uid, appear(x, y, pod.state, jumps ? 0 : now));
-      else move(sprite, x, y, pod.state, now, jumps);
+      if (sprite === undefined) this.#sprites.set(pod.uid, appear(x, y, pod, jumps ? 0 : now));
+      else move(sprite, x, y, pod, now, jumps);
     }
     for (const [uid, sprite] of this.#sprites) {
       if (present.has(uid) || sprite.toAlpha === 0) continue;
@@ -55,6 +55,18 @@ export class Scene {
     }
     this.#layout = layout;
     this.#isFirst = false;
+  }
+
+  /** The pod whose square is drawn at a point: it may be on its way to where the layout has it. */
+  podAt(x: number, y: number, now: number): PodMark | undefined {
+    const size = (this.#layout?.podPx ?? 0) + GAP;
+    let found: PodMark | undefined;
+    for (const sprite of this.#sprites.values()) {
+      const { fromX: left, fromY: top } = placeOf(sprite, now);
+      if (sprite.toAlpha > 0 && x >= left && x < left + size && y >= top && y < top + size) found = sprite.pod;
+    }
+    // Those that are drawn later are on top.
+    return found;
   }
 
   /** Draws the picture; whether something still moves. */
@@ -72,7 +84,7 @@ export class Scene {
         continue;
       }
       context.globalAlpha = alpha;
-      drawPod(context, { x, y, size: layout.podPx, state: sprite.state }, palette);
+      drawPod(context, { x, y, size: layout.podPx, state: sprite.pod.state }, palette);
       const flash = 1 - (now - sprite.changedAt) / FLASH_MS;
       if (flash > 0) {
         context.globalAlpha = flash;
@@ -86,12 +98,12 @@ export class Scene {
   }
 }
 
-function appear(x: number, y: number, state: PodState, now: number): Sprite {
+function appear(x: number, y: number, pod: PodMark, now: number): Sprite {
   const changedAt = now === 0 ? Number.NEGATIVE_INFINITY : now;
-  return { fromX: x, fromY: y, toX: x, toY: y, fromAlpha: 0, toAlpha: 1, movedAt: changedAt, changedAt, state };
+  return { fromX: x, fromY: y, toX: x, toY: y, fromAlpha: 0, toAlpha: 1, movedAt: changedAt, changedAt, pod };
 }
 
-function move(sprite: Sprite, x: number, y: number, state: PodState, now: number, jumps: boolean): void {
+function move(sprite: Sprite, x: number, y: number, pod: PodMark, now: number, jumps: boolean): void {
   if (sprite.toX !== x || sprite.toY !== y || sprite.toAlpha === 0) {
     const { fromX, fromY, fromAlpha } = placeOf(sprite, now);
     Object.assign(sprite, {
@@ -104,10 +116,8 @@ function move(sprite: Sprite, x: number, y: number, state: PodState, now: number
       movedAt: jumps ? Number.NEGATIVE_INFINITY : now,
     });
   }
-  if (sprite.state !== state) {
-    sprite.state = state;
-    if (!jumps) sprite.changedAt = now;
-  }
+  if (sprite.pod.state !== pod.state && !jumps) sprite.changedAt = now;
+  sprite.pod = pod;
 }
 
 /** Where a sprite is now; `share` is how much of its way it has gone. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LineCutter, LogBuffer, searchLines } from './log-buffer.ts';
+import { follows, LineCutter, LogBuffer, searchLines } from './log-buffer.ts';
 
 const T = (second: number) => `2026-01-01T00:00:0${second}.000000000Z`;
 
@@ -70,5 +70,17 @@ describe('searchLines', () => {
     expect(searchLines(buffer.lines, 'error').map(({ source }) => source)).toEqual(['web-1']);
     expect(searchLines(buffer.lines, 'DB-1')).toHaveLength(1);
     expect(searchLines(buffer.lines, '')).toBe(buffer.lines);
+  });
+});
+
+describe('follows', () => {
+  it('goes on when lines have come between a movement to the end and its event', () =>
+    expect(follows(true, { byPx: 2000, toEndPx: 400 })).toBe(true));
+
+  it('ends when somebody scrolls up, and begins at the end', () => {
+    expect(follows(true, { byPx: -100, toEndPx: 100 })).toBe(false);
+    expect(follows(false, { byPx: 50, toEndPx: 400 })).toBe(false);
+    expect(follows(false, { byPx: 50, toEndPx: 10 })).toBe(true);
+    expect(follows(true, { byPx: -5, toEndPx: 5 })).toBe(true);
   });
 });

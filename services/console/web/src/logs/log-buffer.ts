@@ -126,6 +126,20 @@ function byTime(a: LogLine, b: LogLine): number {
   return a.time < b.time ? -1 : a.time > b.time ? 1 : a.id - b.id;
 }
 
+/** Two lines: what is nearer to the end is at it. */
+const AT_END_PX = 40;
+
+/**
+ * Whether a view follows the end after it has moved by `byPx`, less than 0 for up, and is `toEndPx` away from the end: it does at the end, and
+ * goes on doing so until somebody scrolls up. Between a movement to the end and its event lines may have come, so the distance says nothing.
+ */
+export function follows(
+  isFollowing: boolean,
+  { byPx, toEndPx }: { readonly byPx: number; readonly toEndPx: number },
+): boolean {
+  return toEndPx < AT_END_PX || (isFollowing && byPx >= 0);
+}
+
 /** The lines that contain a text, whatever its case. */
 export function searchLines(lines: readonly LogLine[], text: string): readonly LogLine[] {
   const wanted = text.toLowerCase();

@@ -7,6 +7,7 @@ import {
   type ReactNode,
   useDeferredValue,
   useEffect,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -17,7 +18,7 @@ import type { TabProps } from '../object/use-object.ts';
 import { useConsole, useKind, useLive } from '../shell/console-context.ts';
 import { objectFormat } from '../watch/formats.ts';
 import { segmentsOf } from './escape-codes.ts';
-import { type LogLine, searchLines } from './log-buffer.ts';
+import { follows, type LogLine, searchLines } from './log-buffer.ts';
 import { LogFeed, type LogSource, type LogView } from './log-feed.ts';
 
 const MAX_LINES = 100_000;
@@ -64,7 +65,7 @@ export function LogsTab(props: TabProps): ReactNode {
     () => sourcesOf(props.namespace, pods, container, isPrevious),
     [props.namespace, pods, container, isPrevious],
   );
-  const view = useFeed(sources.slice(0, MAX_SOURCES));
+  const view = useFeed(sources.slice(0, MAX_SOURCES), `${container} ${String(isPrevious)}`);
   const wanted = useDeferredValue(text);
   const lines = useMemo(() => searchLines(view.lines, wanted), [view.lines, wanted]);
   return (
@@ -142,10 +143,9 @@ function sourcesOf(
   }));
 }
 
-/** Follows the sources; those that stay are not read again when others come or go. */
-function useFeed(sources: readonly LogSource[]): LogView {
+/** Follows the sources; those that stay are not read again when others come or go. What somebody chooses anew begins with no lines. */
+function useFeed(sources: readonly LogSource[], choice: string): LogView {
   const { api, clock, random } = useConsole();
-  const kind = sources.some(({ query }) => 'previous' in query) ? 'previous' : 'current';
   const feed = useMemo(
     () =>
       new LogFeed({
@@ -163,8 +163,8 @@ function useFeed(sources: readonly LogSource[]): LogView {
         maxLines: MAX_LINES,
         maxCharacters: MAX_CHARACTERS,
       }),
-    // Current and previous logs are not mixed.
-    [api, clock, random, kind],
+    // Lines of another choice are not mixed with those of this one.
+    [api, clock, random, choice],
   );
   const running = useRef(new Map<string, AbortController>());
   useEffect(
@@ -201,6 +201,7 @@ interface LinesProps {
 function Lines({ lines, hasTimes, hasSources }: LinesProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [isAtEnd, setIsAtEnd] = useState(true);
+  const lastTop = useRef(0);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
@@ -208,12 +209,16 @@ function Lines({ lines, hasTimes, hasSources }: LinesProps): ReactNode {
     overscan: 20,
     getItemKey: (index) => lines[index]?.id ?? index,
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isAtEnd && lines.length > 0) virtual.scrollToIndex(lines.length - 1, { align: 'end' });
   }, [lines, isAtEnd, virtual]);
   const onScroll = () => {
     const { current } = scroller;
-    if (current !== null) setIsAtEnd(current.scrollHeight - current.scrollTop - current.clientHeight < 2 * LINE_PX);
+    if (current === null) return;
+    const { scrollTop, scrollHeight, clientHeight } = current;
+    const moved = { byPx: scrollTop - lastTop.current, toEndPx: scrollHeight - scrollTop - clientHeight };
+    lastTop.current = scrollTop;
+    setIsAtEnd((following) => follows(following, moved));
   };
   return (
     <div className="log-frame">

@@ -19,6 +19,8 @@ interface Action {
   readonly kinds?: readonly string[];
   readonly subresource?: string;
   readonly verb: string;
+  /** What it does besides to other objects. */
+  readonly also?: Attempt;
   readonly dialog: DialogView;
 }
 
@@ -47,6 +49,7 @@ const ACTIONS: readonly Action[] = [
     title: 'Drain',
     kinds: ['nodes'],
     verb: 'patch',
+    also: { verb: 'create', group: '', resource: 'pods', subresource: 'eviction' },
     dialog: lazy(() => import('../actions/drain-dialog.tsx').then(({ DrainDialog }) => ({ default: DrainDialog }))),
   },
   {
@@ -76,14 +79,16 @@ export function Actions(props: TabProps): ReactNode {
       (kinds === undefined || kinds.includes(kind.id)) &&
       (subresource === undefined ? kind.verbs.includes(verb) : kind.subresources.includes(subresource)),
   );
-  const may = useAllowed(namespace, [
+  const { may } = useAllowed(namespace, [
     attempt('patch'),
-    ...possible.map(({ verb, subresource }) => attempt(verb, subresource)),
+    ...possible.flatMap(({ verb, subresource, also }) => [attempt(verb, subresource), ...(also ? [also] : [])]),
   ]);
   if (at !== undefined) return null;
   const show = (id: string | undefined) =>
     void navigate({ search: (old) => ({ ...old, do: id }), replace: id === undefined });
-  const offered = possible.filter(({ verb, subresource }) => may(attempt(verb, subresource)));
+  const offered = possible.filter(
+    ({ verb, subresource, also }) => may(attempt(verb, subresource)) && (also === undefined || may(also)),
+  );
   const opened = offered.find(({ id }) => id === open);
   return (
     <div className="actions" role="group" aria-label="Actions">
@@ -96,7 +101,8 @@ export function Actions(props: TabProps): ReactNode {
       <RunError error={error} />
       {opened === undefined ? null : (
         <Suspense>
-          <opened.dialog {...props} onClose={() => show(undefined)} />
+          {/* Another object of the same name is asked about anew. */}
+          <opened.dialog key={props.object.metadata.uid} {...props} onClose={() => show(undefined)} />
         </Suspense>
       )}
     </div>

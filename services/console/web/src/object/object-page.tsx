@@ -114,7 +114,7 @@ function LoadedObject({ kind, namespace, name }: Omit<TabProps, 'object'>): Reac
   const { tab = 'overview' } = route.useSearch();
   const { object, isGone, error } = useObject(kind, namespace, name);
   const tabs = useTabs(kind, namespace, name);
-  const current = tabs.find(({ id }) => id === tab) ?? tabs[0];
+  const current = tabs?.find(({ id }) => id === tab) ?? tabs?.[0];
   useEffect(() => {
     document.title = `${name} · ${kind.kind} · Gantry`;
   }, [name, kind]);
@@ -131,7 +131,7 @@ function LoadedObject({ kind, namespace, name }: Omit<TabProps, 'object'>): Reac
         {object === undefined ? null : <Actions kind={kind} namespace={namespace} name={name} object={object} />}
       </div>
       {current === undefined ? null : <Kubectl command={current.command({ kind, namespace, name })} />}
-      <TabLinks tabs={tabs} current={current?.id} />
+      {tabs === undefined ? null : <TabLinks tabs={tabs} current={current?.id} />}
       {error === undefined ? null : <Failure error={error} what={name} />}
       {isGone ? <p className="notice waiting">There is no {kind.kind} of this name (any more).</p> : null}
       {object === undefined || current === undefined ? (
@@ -147,9 +147,11 @@ function LoadedObject({ kind, namespace, name }: Omit<TabProps, 'object'>): Reac
   );
 }
 
-function useTabs(kind: Kind, namespace: string, name: string): readonly Tab[] {
+/** Those that the user may see; undefined until the rules are known, so that none moves under the pointer. */
+function useTabs(kind: Kind, namespace: string, name: string): readonly Tab[] | undefined {
   const rules = useRules(namespace === '' ? 'default' : namespace);
   const { at } = useConsole();
+  if (rules.isLoading === true) return undefined;
   return TABS.filter(
     ({ kinds, needs, isOfNow, isNamespaced }) =>
       (kinds === undefined || kinds.includes(kind.id)) &&

@@ -5,6 +5,7 @@ import { findKind } from '../api/kinds.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useConsole, useNow } from '../shell/console-context.ts';
 import { Containers } from './containers.tsx';
+import { maskedAnnotations } from './masked.ts';
 import { Ports } from './ports.tsx';
 import type { AnyObject, TabProps } from './use-object.ts';
 import { Heads } from '../shell/heads.tsx';
@@ -39,7 +40,7 @@ export function Overview(props: TabProps): ReactNode {
       </section>
       <section>
         <h2>Annotations</h2>
-        <Pairs pairs={metadata.annotations} />
+        <Pairs pairs={kind.id === 'secrets' ? maskedAnnotations(metadata.annotations) : metadata.annotations} />
       </section>
     </div>
   );

@@ -42,7 +42,7 @@ function useNeighbours(kind: Kind, namespace: string) {
   const listed = known.filter(({ group, resource }) => allows(rules, { verb: 'list', group, resource }));
   const query = useQuery({
     queryKey: ['neighbours', namespace, listed.map(({ id }) => id), at],
-    enabled: namespace !== '' && listed.length > 0,
+    enabled: namespace !== '' && rules.isLoading !== true,
     queryFn: async ({ signal }) => {
       const list = async (of: Kind): Promise<readonly KubeObject[]> => {
         const accept = METADATA_ONLY.includes(of.id) ? METADATA : 'application/json';
@@ -106,16 +106,14 @@ function Picture({ graph, namespace, own }: PictureProps): ReactNode {
   const places = usePlaces(graph);
   const nodes = useMemo(
     () =>
-      graph.nodes.map(
-        (node, index): ObjectNode => ({
-          id: node.id,
-          type: 'object',
-          position: places?.get(node.id) ?? { x: 0, y: 0 },
-          width: NODE_WIDTH,
-          height: NODE_HEIGHT,
-          data: { node, namespace, isOwn: index === 0, kindId: (index === 0 ? own : kindOf(node, kinds))?.id },
-        }),
-      ),
+      graph.nodes.flatMap((node, index): ObjectNode[] => {
+        // What has come since the graph was laid out has no place yet, and must not cover another node.
+        const position = places?.get(node.id);
+        if (position === undefined) return [];
+        const kindId = (index === 0 ? own : kindOf(node, kinds))?.id;
+        const data = { node, namespace, isOwn: index === 0, kindId };
+        return [{ id: node.id, type: 'object', position, width: NODE_WIDTH, height: NODE_HEIGHT, data }];
+      }),
     [graph, places, namespace, own, kinds],
   );
   const edges = useMemo(() => edgesOf(graph), [graph]);

@@ -32,6 +32,7 @@ export function WhyTab(props: TabProps): ReactNode {
   const now = useNow(REFRESH_MS);
   const { data, error } = useQuery({
     queryKey: ['why', namespace, rules],
+    enabled: rules.isLoading !== true,
     queryFn: ({ signal }) => readSurroundings(api, namespace, rules, signal),
     refetchInterval: REFRESH_MS,
   });

@@ -10,6 +10,7 @@ import { YamlEditor } from '../editor/yaml-editor.tsx';
 import { useAllowed, useConsole } from '../shell/console-context.ts';
 import { useRun } from '../shell/dialog.tsx';
 import { Busy } from '../shell/notices.tsx';
+import { masked } from './masked.ts';
 import type { AnyObject, TabProps } from './use-object.ts';
 
 const DiffView = lazy(() => import('../editor/diff-view.tsx').then(({ DiffView }) => ({ default: DiffView })));
@@ -26,10 +27,12 @@ export function YamlTab(props: TabProps): ReactNode {
   const isSecret = kind.id === 'secrets';
   const [isUnmasked, setIsUnmasked] = useState(false);
   const attempt = { verb: 'patch', group: kind.group, resource: kind.resource, name };
-  const mayWrite = useAllowed(namespace, [attempt])(attempt) && at === undefined;
+  const { may, isLoading: isAsking } = useAllowed(namespace, [attempt]);
+  const mayWrite = may(attempt) && at === undefined;
   const isMasked = isSecret && !isUnmasked;
   const isOld = base.metadata.resourceVersion !== object.metadata.resourceVersion;
-  if (isLoading) return <Busy what="the schema" />;
+  // An editor is made once, for reading or for writing.
+  if (isLoading || isAsking) return <Busy what="the schema" />;
   return (
     <>
       <div className="buttons">
@@ -58,23 +61,6 @@ export function YamlTab(props: TabProps): ReactNode {
   );
 }
 
-/** A copy without the values of a Secret, also without those that kubectl keeps in an annotation. */
-function masked(secret: AnyObject): AnyObject {
-  const hide = (values: Readonly<Record<string, string>> | undefined) =>
-    values && Object.fromEntries(Object.keys(values).map((key) => [key, '••••••']));
-  const { data, metadata, ...rest } = secret;
-  const { 'kubectl.kubernetes.io/last-applied-configuration': applied, ...annotations } = metadata.annotations ?? {};
-  const kept =
-    applied === undefined
-      ? annotations
-      : { ...annotations, 'kubectl.kubernetes.io/last-applied-configuration': '••••••' };
-  return {
-    ...rest,
-    metadata: { ...metadata, ...(metadata.annotations === undefined ? {} : { annotations: kept }) },
-    ...(data === undefined ? {} : { data: hide(data) ?? {} }),
-  };
-}
-
 /** What people write: without what the server maintains. */
 function written(object: AnyObject): JsonObject {
   const { apiVersion, kind, metadata, status: _status, ...rest } = object;
@@ -82,10 +68,14 @@ function written(object: AnyObject): JsonObject {
   return { apiVersion, kind, metadata: kept, ...rest } as unknown as JsonObject;
 }
 
-interface Checked {
+/** A text that was sent, how, and what came of it. */
+interface Attempted {
   readonly text: string;
   readonly way: Way;
-  readonly result: string;
+  /** Whether fields of other managers are taken over: for this text alone. */
+  readonly force: boolean;
+  /** What a dry run returned. */
+  readonly result?: string;
 }
 
 interface EditingProps extends TabProps {
@@ -99,7 +89,7 @@ function Editing({ kind, namespace, name, object, lookup, isReadOnly }: EditingP
   const original = useMemo(() => stringify(base), [base]);
   const [text, setText] = useState(original);
   const [way, setWay] = useState<Way>('apply');
-  const [checked, setChecked] = useState<Checked>();
+  const [tried, setTried] = useState<Attempted>();
   const { run, isBusy, error } = useRun();
   const send = async (isDryRun: boolean, force: boolean): Promise<AnyObject> => {
     const edited = parse(text) as JsonObject;
@@ -114,13 +104,15 @@ function Editing({ kind, namespace, name, object, lookup, isReadOnly }: EditingP
     return api.json(`${path}?${query}`, { method: 'PATCH', contentType: 'application/apply-patch+yaml', body });
   };
   const check = (force: boolean) =>
-    run(async () => {
-      setChecked(undefined);
-      setChecked({ text, way, result: stringify(written(await send(true, force))) });
+    run(async (signal) => {
+      setTried({ text, way, force });
+      const result = stringify(written(await send(true, force)));
+      if (!signal.aborted) setTried({ text, way, force, result });
     });
-  const isChecked = checked?.text === text && checked.way === way;
+  // What was answered about another text says nothing about this one.
+  const isOfThis = tried?.text === text && tried.way === way;
+  const result = isOfThis ? tried.result : undefined;
   const isConflict = error instanceof StatusError && error.reason === 'Conflict' && way === 'apply';
-  const [mayForce, setMayForce] = useState(false);
   return (
     <>
       <YamlEditor text={original} isReadOnly={isReadOnly} lookup={lookup} onChange={setText} />
@@ -134,38 +126,31 @@ function Editing({ kind, namespace, name, object, lookup, isReadOnly }: EditingP
             <option value="apply">Apply what was changed (server-side)</option>
             <option value="replace">Replace the whole object</option>
           </select>
-          <button type="button" disabled={isBusy || text === original} onClick={() => check(mayForce)}>
+          <button type="button" disabled={isBusy || text === original} onClick={() => check(false)}>
             Check with a dry run
           </button>
           <button
             type="button"
             className="primary"
-            disabled={isBusy || !isChecked}
-            onClick={() => run(async () => void (await send(false, mayForce)))}
+            disabled={isBusy || result === undefined}
+            onClick={() => run(async () => void (await send(false, tried?.force === true)))}
           >
             {way === 'apply' ? 'Apply' : 'Replace'}
           </button>
         </div>
       )}
-      {error === undefined ? null : (
-        <WriteError
-          error={error}
-          isConflict={isConflict}
-          onTakeOver={() => {
-            setMayForce(true);
-            check(true);
-          }}
-        />
+      {error === undefined || !isOfThis ? null : (
+        <WriteError error={error} isConflict={isConflict} isBusy={isBusy} onTakeOver={() => check(true)} />
       )}
-      {isChecked ? (
+      {result === undefined ? null : (
         <section aria-label="Result of the dry run">
           <h2>What would change</h2>
-          {way === 'apply' ? <Kept base={base} text={text} result={checked.result} /> : null}
+          {way === 'apply' ? <Kept base={base} text={text} result={result} /> : null}
           <Suspense fallback={<Busy what="the difference" />}>
-            <DiffView before={original} after={checked.result} />
+            <DiffView before={original} after={result} />
           </Suspense>
         </section>
-      ) : null}
+      )}
     </>
   );
 }
@@ -194,11 +179,12 @@ function Kept({
 interface WriteErrorProps {
   readonly error: unknown;
   readonly isConflict: boolean;
+  readonly isBusy: boolean;
   readonly onTakeOver: () => void;
 }
 
 /** Why the server refused: for conflicts, who manages which field. */
-function WriteError({ error, isConflict, onTakeOver }: WriteErrorProps): ReactNode {
+function WriteError({ error, isConflict, isBusy, onTakeOver }: WriteErrorProps): ReactNode {
   const causes = error instanceof StatusError ? (error.details?.causes ?? []) : [];
   return (
     <div className="notice bad" role="alert">
@@ -218,7 +204,7 @@ function WriteError({ error, isConflict, onTakeOver }: WriteErrorProps): ReactNo
         ))}
       </ul>
       {isConflict ? (
-        <button type="button" className="danger" onClick={onTakeOver}>
+        <button type="button" className="danger" disabled={isBusy} onClick={onTakeOver}>
           Take over these fields
         </button>
       ) : null}

@@ -1,7 +1,8 @@
 import { getRouteApi } from '@tanstack/react-router';
-import { type KeyboardEvent, type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { collectionPath, type Kind } from '../api/kinds.ts';
 import { useKind, useLive } from '../shell/console-context.ts';
+import { DraftInput } from '../shell/draft-input.tsx';
 import { Failure, Kubectl } from '../shell/notices.tsx';
 import { type Column, tableFormat } from '../watch/formats.ts';
 import type { Collection } from '../watch/live-collection.ts';
@@ -47,7 +48,7 @@ function KindPage({ kind }: { readonly kind: Kind }): ReactNode {
     () => sortRows(filterRows(collection.rows.values(), text), columns, sorting),
     [collection, text, columns, sorting],
   );
-  const hidden = useMemo(() => hide.split(',').filter(Boolean), [hide]);
+  const hidden = useMemo(() => namesOf(hide), [hide]);
   const visible = useMemo(() => shownColumns(columns, wide !== undefined, hidden), [columns, wide, hidden]);
   useEffect(() => {
     document.title = `${kind.kind} · Gantry`;
@@ -97,16 +98,19 @@ function LiveState({
   );
 }
 
+const namesOf = (hide = '') => hide.split(',').filter(Boolean);
+const toggled = (names: readonly string[], name: string) =>
+  (names.includes(name) ? names.filter((other) => other !== name) : [...names, name]).join(',') || undefined;
+
 /** Text that is searched here, and selectors that the server evaluates. */
 function Filters({ columns }: { readonly columns: readonly Column[] }): ReactNode {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const field = useRef<HTMLInputElement>(null);
-  // The address follows what is typed: it changes later than the field.
-  const [text, setText] = useState(search.q ?? '');
   const set = (change: Partial<typeof search>) =>
     void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
-  useEffect(() => {
+  // Not after the page was painted: what is seen takes keys.
+  useLayoutEffect(() => {
     const focus = (event: globalThis.KeyboardEvent) => {
       if (event.key !== '/' || event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement)
         return;
@@ -116,23 +120,18 @@ function Filters({ columns }: { readonly columns: readonly Column[] }): ReactNod
     addEventListener('keydown', focus);
     return () => removeEventListener('keydown', focus);
   }, []);
-  const hidden = (search.hide ?? '').split(',').filter(Boolean);
-  const toggle = (name: string) => {
-    const rest = hidden.includes(name) ? hidden.filter((other) => other !== name) : [...hidden, name];
-    set({ hide: rest.join(',') || undefined });
-  };
+  const hidden = namesOf(search.hide);
+  const toggle = (name: string) =>
+    void navigate({ search: (old) => ({ ...old, hide: toggled(namesOf(old.hide), name) }), replace: true });
   return (
     <div className="filters" role="search">
-      <input
+      <DraftInput
         ref={field}
         type="search"
         aria-label="Filter"
         placeholder="Filter  ( / )"
-        value={text}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
-          set({ q: currentTarget.value || undefined });
-        }}
+        value={search.q ?? ''}
+        onType={(q) => set({ q: q || undefined })}
       />
       <Selector name="Labels" example="app=web,tier!=db" value={search.labels} onChange={(labels) => set({ labels })} />
       <Selector
@@ -174,23 +173,12 @@ interface SelectorProps {
 
 /** A selector is complete when Enter is pressed or the field is left: half of one is an error. */
 function Selector({ name, example, value = '', onChange }: SelectorProps): ReactNode {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  const finish = () => {
-    if (text.trim() !== value) onChange(text.trim() || undefined);
-  };
-  const onKeyDown = ({ key }: KeyboardEvent) => {
-    if (key === 'Enter') finish();
-  };
   return (
-    <input
+    <DraftInput
       aria-label={`${name} selector`}
       placeholder={`${name}: ${example}`}
-      value={text}
-      spellCheck={false}
-      onChange={({ currentTarget }) => setText(currentTarget.value)}
-      onBlur={finish}
-      onKeyDown={onKeyDown}
+      value={value}
+      onFinish={(text) => onChange(text || undefined)}
     />
   );
 }

@@ -1,11 +1,20 @@
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, memo, type MouseEvent, type ReactNode, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  memo,
+  type MouseEvent,
+  type ReactNode,
+  type RefObject,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import type { Kind } from '../api/kinds.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useNow } from '../shell/console-context.ts';
 import type { Column, TableRow } from '../watch/formats.ts';
-import { nextSorting, type Sorting, toneOf } from './table-state.ts';
+import { nextSorting, parseSorting, placeOf, type Place, type Sorting, toneOf } from './table-state.ts';
 
 const ROW_PX = 32;
 
@@ -26,7 +35,6 @@ interface Props {
 /** Only the visible rows are in the document. Arrow keys move between rows, Enter opens one. */
 export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isComplete }: Props): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState(0);
   const now = useNow();
   const { history } = useRouter();
   const kept = useKeptSearch();
@@ -37,25 +45,7 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
     overscan: 12,
     getItemKey: (index) => rows[index]?.uid ?? index,
   });
-  const move = (to: number) => {
-    const index = Math.max(0, Math.min(rows.length - 1, to));
-    setActive(index);
-    virtual.scrollToIndex(index);
-    requestAnimationFrame(() => {
-      const { current } = scroller;
-      current?.querySelector<HTMLElement>(`[data-index="${index}"] a`)?.focus({ preventScroll: true });
-    });
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? ROW_PX) / ROW_PX) - 2);
-    const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-    const step = steps[event.key];
-    if (step !== undefined) move(active + step);
-    else if (event.key === 'Home') move(0);
-    else if (event.key === 'End') move(rows.length - 1);
-    else return;
-    event.preventDefault();
-  };
+  const { active, choose, handlers } = useKeyboard(rows, scroller, (index) => virtual.scrollToIndex(index));
   // A link of the router in each row would make scrolling slow.
   const onClick = (event: MouseEvent) => {
     const href = (event.target as Element).closest('a')?.getAttribute('href');
@@ -69,7 +59,7 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
     <div
       className="scroller"
       ref={scroller}
-      onKeyDown={onKeyDown}
+      {...handlers}
       onClick={onClick}
       tabIndex={rows.length === 0 ? 0 : -1}
       role="presentation"
@@ -94,7 +84,7 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
                 data-index={index}
                 className={row.isTerminating ? 'row terminating' : 'row'}
                 style={{ transform: `translateY(${start}px)`, gridTemplateColumns: template }}
-                onFocus={() => setActive(index)}
+                onFocus={() => choose(index)}
               >
                 <Cells
                   row={row}
@@ -112,6 +102,43 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
       {rows.length === 0 && isComplete ? <p className="empty">Nothing to show.</p> : null}
     </div>
   );
+}
+
+/** The row that the keyboard is at. It stays at its object when others come, go and change their order. */
+function useKeyboard(
+  rows: readonly TableRow[],
+  scroller: RefObject<HTMLDivElement | null>,
+  scrollTo: (index: number) => void,
+) {
+  const [place, setPlace] = useState<Place>({ uid: '', index: 0 });
+  const active = placeOf(place, rows);
+  const hasFocus = useRef(false);
+  const choose = (index: number) => setPlace({ uid: rows[index]?.uid ?? '', index });
+  const focus = (index: number) =>
+    scroller.current?.querySelector<HTMLElement>(`[data-index="${index}"] a`)?.focus({ preventScroll: true });
+  // The row with the focus may go: the one that takes its place gets it, or arrow keys would end there.
+  useLayoutEffect(() => {
+    if (hasFocus.current && document.activeElement === document.body) focus(active);
+  });
+  const move = (to: number) => {
+    const index = Math.max(0, Math.min(rows.length - 1, to));
+    choose(index);
+    scrollTo(index);
+    requestAnimationFrame(() => focus(index));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? ROW_PX) / ROW_PX) - 2);
+    const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    const step = steps[event.key];
+    if (step !== undefined) move(active + step);
+    else if (event.key === 'Home') move(0);
+    else if (event.key === 'End') move(rows.length - 1);
+    else return;
+    event.preventDefault();
+  };
+  const onFocus = () => void (hasFocus.current = true);
+  const onBlur = () => void (hasFocus.current = false);
+  return { active, choose, handlers: { onKeyDown, onFocus, onBlur } };
 }
 
 /** Names get room, numbers and ages little. */
@@ -142,7 +169,11 @@ function ColumnHead({ name, description, sorting }: HeadProps): ReactNode {
   const isSorted = sorting?.column === name;
   const direction = sorting?.isDescending ? 'descending' : 'ascending';
   const sort = () =>
-    void navigate({ to: '.', search: (old) => ({ ...old, sort: nextSorting(sorting, name) }), replace: true });
+    void navigate({
+      to: '.',
+      search: (old) => ({ ...old, sort: nextSorting(parseSorting(old.sort), name) }),
+      replace: true,
+    });
   return (
     <div role="columnheader" aria-sort={isSorted ? direction : 'none'}>
       <button type="button" onClick={sort} title={description}>

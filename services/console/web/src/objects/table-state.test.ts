@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cell, Column, TableRow } from '../watch/formats.ts';
-import { filterRows, nextSorting, parseSorting, shownColumns, sortRows, toneOf } from './table-state.ts';
+import { filterRows, nextSorting, parseSorting, placeOf, shownColumns, sortRows, toneOf } from './table-state.ts';
 
 const column = (name: string, priority = 0): Column => ({
   name,
@@ -73,6 +73,22 @@ describe('columns', () => {
     expect(nextSorting(parseSorting('Name'), 'Name')).toBe('-Name');
     expect(nextSorting(parseSorting('-Name'), 'Name')).toBeUndefined();
     expect(nextSorting(parseSorting('-Name'), 'Age')).toBe('Age');
+  });
+});
+
+describe('placeOf', () => {
+  const rows = ['a', 'b', 'c'].map((name) => row(name));
+
+  it('follows its row when others come, go and change their order', () => {
+    expect(placeOf({ uid: 'b', index: 1 }, rows)).toBe(1);
+    expect(placeOf({ uid: 'b', index: 1 }, [row('0'), ...rows])).toBe(2);
+    expect(placeOf({ uid: 'c', index: 2 }, rows.toReversed())).toBe(0);
+  });
+
+  it('is at the row that took the place of one that is gone', () => {
+    expect(placeOf({ uid: 'gone', index: 1 }, rows)).toBe(1);
+    expect(placeOf({ uid: 'gone', index: 7 }, rows)).toBe(2);
+    expect(placeOf({ uid: 'gone', index: 7 }, [])).toBe(0);
   });
 });
 

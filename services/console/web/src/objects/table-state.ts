@@ -82,6 +82,20 @@ function compareCells(a: Cell, b: Cell): number {
   return leftAge !== undefined && rightAge !== undefined ? leftAge - rightAge : NATURAL.compare(left, right);
 }
 
+/** The row that has the keyboard: by its object, since rows come, go and change their order. */
+export interface Place {
+  readonly uid: string;
+  /** Where it was. */
+  readonly index: number;
+}
+
+/** Where the row is now; of one that is gone, the row that took its place, or the last one. 0 without rows. */
+export function placeOf({ uid, index }: Place, rows: readonly Pick<TableRow, 'uid'>[]): number {
+  if (rows[index]?.uid === uid) return index;
+  const found = rows.findIndex((row) => row.uid === uid);
+  return found >= 0 ? found : Math.max(0, Math.min(index, rows.length - 1));
+}
+
 /** How a cell's text is marked; never by colour alone. */
 export type Tone = 'good' | 'waiting' | 'bad' | 'none';
 

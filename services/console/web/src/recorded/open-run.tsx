@@ -14,8 +14,9 @@ export function OpenRun(): ReactNode {
   const open = ({ currentTarget }: ChangeEvent<HTMLInputElement>) => {
     const files = [...(currentTarget.files ?? [])];
     const [name = 'run'] = files[0]?.webkitRelativePath.split('/') ?? [];
-    run(async () => {
+    run(async (signal) => {
       const recording = await readRecording(name, files.map(runFile));
+      if (signal.aborted) return;
       const [first, last] = [recording.marks[0], recording.marks.at(-1)];
       show({
         name,

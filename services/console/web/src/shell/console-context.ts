@@ -41,11 +41,12 @@ interface RulesStatus {
 }
 
 const NOTHING_ALLOWED: Rules = { rules: [], isIncomplete: false };
+const NOTHING_YET: Rules = { ...NOTHING_ALLOWED, isLoading: true };
 
-/** What the user may do in a namespace; nothing until the server has responded. */
+/** What the user may do in a namespace; nothing until the server has responded, and when it has not been able to. */
 export function useRules(namespace: string): Rules {
   const { api } = useConsole();
-  const { data } = useQuery({
+  const { data, isPending } = useQuery({
     queryKey: ['rules', namespace],
     queryFn: async ({ signal }) => {
       const review = await api.json<{ status?: RulesStatus }>('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', {
@@ -58,18 +59,24 @@ export function useRules(namespace: string): Rules {
     },
     staleTime: 60_000,
   });
-  return data ?? NOTHING_ALLOWED;
+  return data ?? (isPending ? NOTHING_YET : NOTHING_ALLOWED);
+}
+
+interface Allowed {
+  readonly may: (attempt: Attempt) => boolean;
+  /** The server has not responded yet: until then, nothing is allowed. */
+  readonly isLoading: boolean;
 }
 
 /**
  * Which of the attempts are allowed: by the rules of the namespace; for objects without a namespace by a review of each, because rules
  * of a namespace do not say whether they hold outside it.
  */
-export function useAllowed(namespace: string, attempts: readonly Attempt[]): (attempt: Attempt) => boolean {
+export function useAllowed(namespace: string, attempts: readonly Attempt[]): Allowed {
   const { api } = useConsole();
   const rules = useRules(namespace === '' ? 'default' : namespace);
   const isClusterWide = namespace === '';
-  const { data } = useQuery({
+  const { data, isLoading } = useQuery({
     queryKey: ['reviews', attempts],
     enabled: isClusterWide && attempts.length > 0,
     queryFn: async ({ signal }) => {
@@ -83,7 +90,10 @@ export function useAllowed(namespace: string, attempts: readonly Attempt[]): (at
     },
     staleTime: 60_000,
   });
-  return (attempt) => (isClusterWide ? data?.has(keyOfAttempt(attempt)) === true : allows(rules, attempt));
+  return {
+    may: (attempt) => (isClusterWide ? data?.has(keyOfAttempt(attempt)) === true : allows(rules, attempt)),
+    isLoading: isClusterWide ? isLoading : rules.isLoading === true,
+  };
 }
 
 function keyOfAttempt({ verb, group, resource, subresource, name }: Attempt): string {

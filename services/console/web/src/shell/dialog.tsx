@@ -1,5 +1,5 @@
 import { errorMessage } from '@gantry/base';
-import { type ReactNode, useCallback, useId, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useId, useRef, useState } from 'react';
 
 interface DialogProps {
   readonly title: string;
@@ -12,7 +12,10 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, className }: DialogProps): ReactNode {
   const id = useId();
   const open = useCallback((element: HTMLDialogElement | null) => {
-    if (element !== null && !element.open) element.showModal();
+    if (element === null || element.open) return;
+    element.showModal();
+    // The browser gives the focus to the button that closes: what is typed belongs to the first field.
+    element.querySelector<HTMLElement>('input, select, textarea')?.focus();
   }, []);
   return (
     <dialog ref={open} aria-labelledby={id} onClose={onClose} className={className}>
@@ -30,19 +33,27 @@ export function Dialog({ title, onClose, children, className }: DialogProps): Re
 interface Run {
   readonly isBusy: boolean;
   readonly error: unknown;
-  /** Runs work, and reports its failure in `error`. */
-  run(work: () => Promise<void>): void;
+  /**
+   * Runs work, and reports its failure in `error`. The signal is aborted when the person leaves what the work was started in, and when other
+   * work is started there: then it must not close or open anything.
+   */
+  run(work: (signal: AbortSignal) => Promise<void>): void;
 }
 
 /** The state of work that a person has started. */
 export function useRun(): Run {
   const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: undefined });
-  const run = (work: () => Promise<void>) => {
+  const last = useRef<AbortController>(undefined);
+  useEffect(() => () => last.current?.abort(), []);
+  const run = (work: (signal: AbortSignal) => Promise<void>) => {
+    last.current?.abort();
+    const controller = new AbortController();
+    last.current = controller;
+    const end = (error: unknown) => {
+      if (!controller.signal.aborted) setState({ isBusy: false, error });
+    };
     setState({ isBusy: true, error: undefined });
-    work().then(
-      () => setState({ isBusy: false, error: undefined }),
-      (error: unknown) => setState({ isBusy: false, error }),
-    );
+    work(controller.signal).then(() => end(undefined), end);
   };
   return { ...state, run };
 }

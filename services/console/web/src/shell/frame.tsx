@@ -1,13 +1,12 @@
 import { Link, Outlet, useLocation, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, use, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, use, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { Palette } from '../palette/palette.tsx';
 import { ConsoleContext, useConsole } from './console-context.ts';
 import { Navigation } from './navigation.tsx';
 import { NamespacePicker } from './namespace-picker.tsx';
 import { RecordedRunContext } from './recorded-run.ts';
 import { SignOutContext } from './sign-out.ts';
 import { ThemeButton } from './theme-button.tsx';
-
-const Palette = lazy(() => import('../palette/palette.tsx').then(({ Palette }) => ({ default: Palette })));
 
 /** What surrounds every page: header, navigation, the command palette. */
 export function Frame(): ReactNode {
@@ -19,7 +18,8 @@ export function Frame(): ReactNode {
   const [isNavigationOpen, setIsNavigationOpen] = useState(false);
   const { pathname } = useLocation();
   const main = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // Not after the page was painted: what is seen takes keys. Nor is the palette loaded later: what is typed after Ctrl-K is for it.
+  useLayoutEffect(() => {
     const open = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
       event.preventDefault();
@@ -65,22 +65,23 @@ export function Frame(): ReactNode {
           <Outlet />
         </main>
       </div>
-      {isPaletteOpen ? (
-        <Suspense>
-          <Palette onClose={() => setIsPaletteOpen(false)} />
-        </Suspense>
-      ) : null}
+      {isPaletteOpen ? <Palette onClose={() => setIsPaletteOpen(false)} /> : null}
     </ConsoleContext>
   );
 }
 
+/** Views of what no history has. */
+const OF_NOW: ReadonlySet<string> = new Set(['/control-loops', '/etcd', '/chaos']);
+
 function PastBanner({ at }: { readonly at: string }): ReactNode {
   const { run } = use(RecordedRunContext);
   const navigate = useNavigate();
+  const isOfNow = OF_NOW.has(useLocation().pathname);
   const toNow = () => void navigate({ to: '.', search: (old) => ({ ...old, at: undefined }) });
   return (
     <div className="notice waiting past" role="status">
-      <strong>The past:</strong> lists show revision <code>{at}</code>. Nothing can be changed here.{' '}
+      <strong>The past:</strong> lists show revision <code>{at}</code>. Nothing can be changed there.{' '}
+      {isOfNow ? 'Nobody keeps the past of this view: it shows now. ' : ''}
       <button type="button" onClick={toNow}>
         {run === undefined ? 'Back to now' : 'To its end'}
       </button>

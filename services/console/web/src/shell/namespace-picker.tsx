@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
+import { type ReactNode, useId } from 'react';
 import { useConsole } from './console-context.ts';
+import { DraftInput } from './draft-input.tsx';
 
 interface Names {
   readonly items?: readonly { readonly metadata: { readonly name?: string } }[];
@@ -13,8 +14,6 @@ export function NamespacePicker(): ReactNode {
   const { ns = '' } = useSearch({ from: '__root__' });
   const navigate = useNavigate();
   const id = useId();
-  const [text, setText] = useState(ns);
-  useEffect(() => setText(ns), [ns]);
   const { data = [] } = useQuery({
     queryKey: ['namespaces'],
     queryFn: async ({ signal }) => {
@@ -24,33 +23,22 @@ export function NamespacePicker(): ReactNode {
     },
     staleTime: 15_000,
   });
-  const choose = (namespace: string) => {
-    const wanted = namespace.trim();
-    if (wanted !== ns)
-      void navigate({ to: '.', search: (old) => ({ ...old, ns: wanted === '' ? undefined : wanted }) });
-  };
-  const onKeyDown = ({ key, currentTarget }: KeyboardEvent<HTMLInputElement>) => {
-    if (key === 'Enter') choose(currentTarget.value);
-    if (key === 'Escape') setText(ns);
-  };
+  const choose = (namespace: string) =>
+    void navigate({ to: '.', search: (old) => ({ ...old, ns: namespace || undefined }) });
   return (
     <span className="namespace">
       <label htmlFor={id} className="visually-hidden">
         Namespace
       </label>
-      <input
+      <DraftInput
         id={id}
         list={`${id}-names`}
-        value={text}
+        value={ns}
         placeholder="All namespaces"
-        autoComplete="off"
-        spellCheck={false}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
-          if (data.includes(currentTarget.value)) choose(currentTarget.value);
+        onType={(text) => {
+          if (data.includes(text)) choose(text);
         }}
-        onBlur={({ currentTarget }) => choose(currentTarget.value)}
-        onKeyDown={onKeyDown}
+        onFinish={choose}
       />
       <datalist id={`${id}-names`}>
         {data.map((name) => (

@@ -39,16 +39,16 @@ export function PageFailure({ error }: { readonly error: unknown }): ReactNode {
 
 /** The command that says the same, with a button that copies it. */
 export function Kubectl({ command }: { readonly command: string }): ReactNode {
-  const [isCopied, setIsCopied] = useState(false);
+  const [copied, setCopied] = useState<string>();
   const copy = async () => {
     await navigator.clipboard.writeText(command);
-    setIsCopied(true);
+    setCopied(command);
   };
   return (
     <p className="kubectl">
       <code>{command}</code>
       <button type="button" className="quiet" onClick={() => void copy()} aria-label="Copy the kubectl command">
-        {isCopied ? 'copied' : 'copy'}
+        {copied === command ? 'copied' : 'copy'}
       </button>
     </p>
   );

@@ -1,13 +1,15 @@
 import { errorMessage, type Random, systemClock } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
 import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
-import { createApi, readSession, signIn, signOut } from '../api/http.ts';
+import { createApi, readSession, type Session, signIn, signOut } from '../api/http.ts';
 import { type GroupDiscovery, kindsFrom } from '../api/kinds.ts';
 import { ConsoleContext } from './console-context.ts';
 import { Busy, Failure } from './notices.tsx';
 import { type RecordedRun, RecordedRunContext } from './recorded-run.ts';
 import { SignOutContext } from './sign-out.ts';
 
+const SESSION = ['session'];
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /** Takes the code of a one-time link out of the address: it must not stay in the history. */
@@ -15,6 +17,16 @@ function takeCode(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
   if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
   return code;
+}
+
+/**
+ * Ends a session here, with all that was read in it: the next user must not see that. A late response to a session that has ended before is
+ * none of the present one.
+ */
+function forget(queries: QueryClient, { csrf }: Session): void {
+  if (queries.getQueryData<Session | null>(SESSION)?.csrf !== csrf) return;
+  queries.setQueryData(SESSION, null);
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
 }
 
 /** `systemRandom` is for Node.js. */
@@ -25,14 +37,14 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
   const queries = useQueryClient();
   const [code] = useState(takeCode);
   const { data: session, error } = useQuery({
-    queryKey: ['session'],
+    queryKey: SESSION,
     // Who has signed in already goes on: the code of a link is for others.
     queryFn: async ({ signal }) => (await readSession(signal)) ?? (code === undefined ? null : await signIn({ code })),
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
   const api = useMemo(
-    () => (session ? createApi(session, () => queries.setQueryData(['session'], null)) : undefined),
+    () => (session ? createApi(session, () => forget(queries, session)) : undefined),
     [session, queries],
   );
   const kinds = useQuery({
@@ -62,9 +74,13 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
   if (kinds.error && kinds.data === undefined) return <Failure error={kinds.error} what="the kinds of the server" />;
   if (value === undefined) return <Busy what="the kinds of the server" />;
   const leave = async () => {
-    await signOut(session);
-    queries.clear();
-    queries.setQueryData(['session'], null);
+    try {
+      await signOut(session);
+    } catch (error) {
+      // A session that the server does not know has ended.
+      if (!(error instanceof StatusError && error.code === 401)) throw error;
+    }
+    forget(queries, session);
   };
   return (
     <RecordedRunContext value={recorded}>
@@ -90,7 +106,7 @@ function SignIn({ failure }: { readonly failure: unknown }): ReactNode {
     const token = String(new FormData(event.currentTarget).get('token') ?? '').trim();
     setIsBusy(true);
     try {
-      queries.setQueryData(['session'], await signIn({ token }));
+      queries.setQueryData(SESSION, await signIn({ token }));
     } catch (refusal) {
       setError(refusal);
       setIsBusy(false);

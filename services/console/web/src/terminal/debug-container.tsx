@@ -17,8 +17,8 @@ export function DebugContainer({ namespace, name, containers }: Props): ReactNod
   const [image, setImage] = useState('busybox');
   const { run, isBusy, error } = useRun();
   const attempt = { verb: 'patch', group: '', resource: 'pods', subresource: 'ephemeralcontainers', name };
-  const may = useAllowed(namespace, [attempt])(attempt);
-  if (!may) return null;
+  const { may } = useAllowed(namespace, [attempt]);
+  if (!may(attempt)) return null;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const target = String(new FormData(event.currentTarget).get('target') ?? '');

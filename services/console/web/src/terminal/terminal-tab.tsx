@@ -3,8 +3,9 @@ import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { allows } from '../api/access.ts';
 import type { TabProps } from '../object/use-object.ts';
-import { useConsole } from '../shell/console-context.ts';
+import { useConsole, useRules } from '../shell/console-context.ts';
 import { adoptStyles } from './adopt-styles.ts';
 import { CHANNEL, endOf, messageFor, outputTo, PROTOCOL, refusalOf, wordsOf } from './exec-channels.ts';
 import { DebugContainer } from './debug-container.tsx';
@@ -12,6 +13,9 @@ import { CopyFiles } from './copy-files.tsx';
 
 /** Bash where there is one. */
 const SHELL = `sh -c 'command -v bash >/dev/null && exec bash || exec sh'`;
+
+/** Keys that are kept until the connection is there. */
+const MAX_WAITING = 1000;
 
 interface Wanted {
   readonly container: string;
@@ -26,6 +30,8 @@ export function TerminalTab({ namespace, name, object }: TabProps): ReactNode {
   const { spec, status } = object as Pod;
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.ephemeralContainerStatuses ?? [])];
   const running = statuses.filter(({ state }) => state?.running !== undefined).map((one) => one.name);
+  const attach = { verb: 'create', group: '', resource: 'pods', subresource: 'attach', name };
+  const mayAttach = allows(useRules(namespace), attach);
   const [wanted, setWanted] = useState<Wanted>();
   const begin = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -46,9 +52,11 @@ export function TerminalTab({ namespace, name, object }: TabProps): ReactNode {
           ))}
         </select>
         <input name="command" aria-label="Command" defaultValue={SHELL} spellCheck={false} />
-        <label>
-          <input type="checkbox" name="attach" /> attach instead
-        </label>
+        {mayAttach ? (
+          <label>
+            <input type="checkbox" name="attach" /> attach instead
+          </label>
+        ) : null}
         <button type="submit" className="primary" disabled={running.length === 0}>
           {wanted === undefined ? 'Start' : 'Start again'}
         </button>
@@ -121,10 +129,14 @@ function connect(element: HTMLElement, socket: WebSocket, { refused, onEnd }: Se
   const fit = new FitAddon();
   terminal.loadAddon(fit);
   const closeStyles = adoptStyles(document, () => terminal.open(element));
+  terminal.focus();
   socket.binaryType = 'arraybuffer';
-  const isOpen = () => socket.readyState === WebSocket.OPEN;
+  /** What was typed before the connection was there. */
+  const waiting: Uint8Array<ArrayBuffer>[] = [];
   const send = (channel: number, content: string | Uint8Array<ArrayBuffer>) => {
-    if (isOpen()) socket.send(messageFor(channel, content));
+    const message = messageFor(channel, content);
+    if (socket.readyState === WebSocket.OPEN) socket.send(message);
+    else if (socket.readyState === WebSocket.CONNECTING && waiting.length < MAX_WAITING) waiting.push(message);
   };
   const show = outputTo(terminal);
   let why = '';
@@ -133,7 +145,7 @@ function connect(element: HTMLElement, socket: WebSocket, { refused, onEnd }: Se
     hasOpened = true;
     fit.fit();
     send(CHANNEL.resize, JSON.stringify({ Width: terminal.cols, Height: terminal.rows }));
-    terminal.focus();
+    for (const message of waiting.splice(0)) socket.send(message);
   });
   socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer>) => {
     const bytes = new Uint8Array(data);

@@ -8,6 +8,7 @@ import { collectionPath, type Kind } from '../api/kinds.ts';
 import type { HistoryReport } from '../control-plane/reports.ts';
 import { useReport } from '../control-plane/use-report.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
+import { useDraft } from '../shell/draft-input.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { OpenRun } from '../recorded/open-run.tsx';
 import { RecordedRunContext } from '../shell/recorded-run.ts';
@@ -56,10 +57,12 @@ function Travel({ report }: { readonly report: HistoryReport }): ReactNode {
   const last = moments.length - 1;
   // The beginning stays where it is while time goes on.
   const [from, setFrom] = useState(() => moments[Math.max(0, last - FIRST_STEPS)]?.resourceVersion);
-  const chosen = at === undefined ? last + 1 : indexOf(moments, at);
+  const { shown, change, drop } = useDraft(at);
+  const chosen = shown === undefined ? last + 1 : indexOf(moments, shown);
   const start = from === undefined ? 0 : indexOf(moments, from);
   const go = (index: number) => {
     const moment = moments[index];
+    change(moment?.resourceVersion);
     void navigate({ to: '.', search: (old) => ({ ...old, at: moment?.resourceVersion }), replace: true });
   };
   const begin = moments[Math.min(start, last)];
@@ -85,6 +88,7 @@ function Travel({ report }: { readonly report: HistoryReport }): ReactNode {
           max={last + 1}
           value={chosen}
           onChange={({ currentTarget }) => go(currentTarget.valueAsNumber)}
+          onBlur={drop}
         />
         <output>{end === undefined ? 'now' : `${timeOf(end)} (version ${end.resourceVersion})`}</output>
       </label>
@@ -140,7 +144,7 @@ function useChanges(from: Moment, to: Moment | undefined) {
     })),
     combine: (results) => ({
       changes: results.flatMap(({ data = [] }) => data),
-      isBusy: results.some(({ isPending }) => isPending),
+      isBusy: rules.isLoading === true || results.some(({ isPending }) => isPending),
       failed: results.flatMap(({ error }, index) =>
         error === null ? [] : [{ kind: listed[index]?.kind ?? '', why: errorMessage(error) }],
       ),
