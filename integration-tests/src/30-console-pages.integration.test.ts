@@ -366,6 +366,7 @@ test('etcd, API servers and history are shown', async () => {
   await open('/etcd');
   await page.getByRole('row', { name: /etcd-0 healthy/ }).waitFor();
   await page.getByRole('heading', { name: 'Flow control' }).waitFor();
+  for (const path of ['etcd', 'apiservers']) await page.getByText(`kubectl get --raw /gantry/v1/${path}`).waitFor();
   await expectAccessible(page);
   const path = `/api/v1/namespaces/${ns}/configmaps`;
   const before = JSON.parse(await kubectl(['get', '--raw', path])) as { metadata: { resourceVersion: string } };

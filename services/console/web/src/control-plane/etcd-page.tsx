@@ -96,6 +96,7 @@ function Servers({ report }: { readonly report: ApiServersReport }): ReactNode {
     <>
       <section>
         <h2>API servers</h2>
+        <Kubectl command="kubectl get --raw /gantry/v1/apiservers" />
         <table>
           <Heads of={['Address', 'Started', 'Cache revision', 'Behind etcd', 'Watches', 'Role']} />
           <tbody>

@@ -111,6 +111,7 @@ function Leaders({ report }: { readonly report: LeadersReport }): ReactNode {
   return (
     <section>
       <h2>Leaders</h2>
+      <Kubectl command="kubectl get --raw /gantry/v1/leaders" />
       <table>
         <Heads of={['Component', 'Leader', 'Epoch', 'Term', 'Lease', 'Standby']} />
         <tbody>
