@@ -21,9 +21,20 @@ interface Props {
 }
 
 /** Copies one file out of a container or into it: with `cat`, which every image with a shell has. */
-export function CopyFiles({ namespace, pod, containers }: Props): ReactNode {
-  const { api, clock } = useConsole();
+export function CopyFiles(props: Props): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      <button type="button" disabled={props.containers.length === 0} onClick={() => setIsOpen(true)}>
+        Copy files
+      </button>
+      {isOpen ? <CopyDialog {...props} onClose={() => setIsOpen(false)} /> : null}
+    </>
+  );
+}
+
+function CopyDialog({ namespace, pod, containers, onClose }: Props & { readonly onClose: () => void }): ReactNode {
+  const { api, clock } = useConsole();
   const { run, isBusy, error } = useRun();
   const path = (container: string, command: readonly string[], hasInput: boolean) => {
     const query = new URLSearchParams({
@@ -51,9 +62,9 @@ export function CopyFiles({ namespace, pod, containers }: Props): ReactNode {
     if (!(file instanceof File)) return;
     const command = ['sh', '-c', `head -c ${file.size} > "$1"`, 'sh', String(given.get('path') ?? '')];
     const pauseMs = (ms: number) => new Promise<void>((resolve) => void clock.setTimer(ms, resolve));
-    run(async () => {
+    run(async (signal) => {
       await runCommand(api, path(String(given.get('container')), command, true), { file, pauseMs });
-      setIsOpen(false);
+      if (!signal.aborted) onClose();
     });
   };
   const choice = (
@@ -64,33 +75,26 @@ export function CopyFiles({ namespace, pod, containers }: Props): ReactNode {
     </select>
   );
   return (
-    <>
-      <button type="button" disabled={containers.length === 0} onClick={() => setIsOpen(true)}>
-        Copy files
-      </button>
-      {isOpen ? (
-        <Dialog title="Copy files" onClose={() => setIsOpen(false)}>
-          <form onSubmit={download}>
-            <h3>Out of the container</h3>
-            {choice}
-            <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
-            <button type="submit" disabled={isBusy}>
-              Download
-            </button>
-          </form>
-          <form onSubmit={upload}>
-            <h3>Into the container</h3>
-            {choice}
-            <input name="file" type="file" aria-label="File" required />
-            <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
-            <button type="submit" disabled={isBusy}>
-              Upload
-            </button>
-          </form>
-          <RunError error={error} />
-        </Dialog>
-      ) : null}
-    </>
+    <Dialog title="Copy files" onClose={onClose}>
+      <form onSubmit={download}>
+        <h3>Out of the container</h3>
+        {choice}
+        <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
+        <button type="submit" disabled={isBusy}>
+          Download
+        </button>
+      </form>
+      <form onSubmit={upload}>
+        <h3>Into the container</h3>
+        {choice}
+        <input name="file" type="file" aria-label="File" required />
+        <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
+        <button type="submit" disabled={isBusy}>
+          Upload
+        </button>
+      </form>
+      <RunError error={error} />
+    </Dialog>
   );
 }
 

@@ -11,14 +11,26 @@ interface Props {
 }
 
 /** Adds a container with tools to a running pod, for those who may. It stays until the pod ends. */
-export function DebugContainer({ namespace, name, containers }: Props): ReactNode {
-  const { api, clock } = useConsole();
+export function DebugContainer(props: Props): ReactNode {
+  const { namespace, name } = props;
   const [isOpen, setIsOpen] = useState(false);
-  const [image, setImage] = useState('busybox');
-  const { run, isBusy, error } = useRun();
   const attempt = { verb: 'patch', group: '', resource: 'pods', subresource: 'ephemeralcontainers', name };
   const { may } = useAllowed(namespace, [attempt]);
   if (!may(attempt)) return null;
+  return (
+    <>
+      <button type="button" onClick={() => setIsOpen(true)}>
+        Add a debug container
+      </button>
+      {isOpen ? <DebugDialog {...props} onClose={() => setIsOpen(false)} /> : null}
+    </>
+  );
+}
+
+function DebugDialog({ namespace, name, containers, onClose }: Props & { readonly onClose: () => void }): ReactNode {
+  const { api, clock } = useConsole();
+  const [image, setImage] = useState('busybox');
+  const { run, isBusy, error } = useRun();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const target = String(new FormData(event.currentTarget).get('target') ?? '');
@@ -29,45 +41,38 @@ export function DebugContainer({ namespace, name, containers }: Props): ReactNod
       tty: true,
       ...(target === '' ? {} : { targetContainerName: target }),
     };
-    run(async () => {
+    run(async (signal) => {
       await api.fetch(`/api/v1/namespaces/${namespace}/pods/${name}/ephemeralcontainers`, {
         method: 'PATCH',
         contentType: 'application/strategic-merge-patch+json',
         body: { spec: { ephemeralContainers: [container] } },
       });
-      setIsOpen(false);
+      if (!signal.aborted) onClose();
     });
   };
   return (
-    <>
-      <button type="button" onClick={() => setIsOpen(true)}>
-        Add a debug container
-      </button>
-      {isOpen ? (
-        <Dialog title="Add a debug container" onClose={() => setIsOpen(false)}>
-          <Kubectl command={`kubectl debug -n ${quote(namespace)} ${quote(name)} -it --image=${quote(image)}`} />
-          <form onSubmit={submit}>
-            <label>
-              Image <input value={image} required onChange={({ currentTarget }) => setImage(currentTarget.value)} />
-            </label>
-            <label>
-              Sees the processes of{' '}
-              <select name="target">
-                <option value="">none</option>
-                {containers.map((one) => (
-                  <option key={one}>{one}</option>
-                ))}
-              </select>
-            </label>
-            <RunError error={error} />
-            <div className="buttons">
-              <button type="submit" className="primary" disabled={isBusy}>
-                Add
-              </button>
-            </div>
-          </form>
-        </Dialog>
-      ) : null}
-    </>
+    <Dialog title="Add a debug container" onClose={onClose}>
+      <Kubectl command={`kubectl debug -n ${quote(namespace)} ${quote(name)} -it --image=${quote(image)}`} />
+      <form onSubmit={submit}>
+        <label>
+          Image <input value={image} required onChange={({ currentTarget }) => setImage(currentTarget.value)} />
+        </label>
+        <label>
+          Sees the processes of{' '}
+          <select name="target">
+            <option value="">none</option>
+            {containers.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <RunError error={error} />
+        <div className="buttons">
+          <button type="submit" className="primary" disabled={isBusy}>
+            Add
+          </button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
