@@ -159,15 +159,24 @@ function animate(
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   let request = 0;
   const step = () => {
-    request = scene.draw(context, now(), paletteOf(canvas)) ? requestAnimationFrame(step) : 0;
+    const { top } = canvas.getBoundingClientRect();
+    const frame = { palette: paletteOf(canvas), top: Math.max(0, -top), bottom: Math.min(height, innerHeight - top) };
+    request = scene.draw(context, now(), frame) ? requestAnimationFrame(step) : 0;
+  };
+  // The colours are those of the theme, and what is seen changes when the page is scrolled.
+  const again = () => {
+    if (request === 0) request = requestAnimationFrame(step);
   };
   step();
-  // The colours are those of the theme.
-  const theme = new MutationObserver(step);
+  const theme = new MutationObserver(again);
   theme.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  addEventListener('scroll', again, { capture: true, passive: true });
+  addEventListener('resize', again);
   return () => {
     cancelAnimationFrame(request);
     theme.disconnect();
+    removeEventListener('scroll', again, { capture: true });
+    removeEventListener('resize', again);
   };
 }
 

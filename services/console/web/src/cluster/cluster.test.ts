@@ -2,7 +2,7 @@ import type { KubeObject } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { loadsOf, nodeMark, type NodeMark, podMark, type PodMark } from './inventory.ts';
 import { type Box, layOut, nodeAt } from './layout.ts';
-import { Scene } from './scene.ts';
+import { type Palette, Scene } from './scene.ts';
 
 const pod = (spec: object, status: object, metadata: object = {}): KubeObject =>
   ({
@@ -185,6 +185,27 @@ describe('Scene', () => {
     expect(scene.podAt(from.x + 1, from.y + 1, 10_000)?.uid).toBe('p');
     expect(scene.podAt(to.x + 1, to.y + 1, 10_000)).toBeUndefined();
     expect(scene.podAt(to.x + 1, to.y + 1, 20_000)).toMatchObject({ uid: 'p', state: 'ready' });
+  });
+
+  it('draws what is seen of a picture that is many screens high, and all that moves is known', () => {
+    const nodes = Array.from({ length: 400 }, (_, index) => node(`n-${index}`));
+    const pods = nodes.map(({ name }) => mark(`p-${name}`, name));
+    const { loads, unplaced } = loadsOf(nodes, pods);
+    const picture = layOut(loads, unplaced, 400, 300);
+    const names: string[] = [];
+    const context = new Proxy({} as CanvasRenderingContext2D, {
+      get: (_, name) => (name === 'fillText' ? (text: string) => void names.push(text) : () => undefined),
+      set: () => true,
+    });
+    const scene = new Scene();
+    scene.update(picture, 0, true);
+    const { x: _, y: top, height } = picture.nodes[200] ?? expect.fail('no node');
+    const frame = { palette: {} as Palette, top, bottom: top + height };
+    expect(scene.draw(context, 10_000, frame)).toBe(false);
+    expect(names).toContain(picture.nodes[200]?.load.node.name);
+    expect(names.length).toBeLessThan(20);
+    scene.update(layOut(loads, [mark('new', '', 'waiting')], 400, 300), 20_000, true);
+    expect(scene.draw(context, 20_000, frame)).toBe(true);
   });
 
   it('finds no pod that is gone, though it is still fading', () => {

@@ -15,6 +15,13 @@ export interface Palette {
   readonly font: string;
 }
 
+/** What of the picture is drawn, in its pixels from above. */
+interface Frame {
+  readonly palette: Palette;
+  readonly top: number;
+  readonly bottom: number;
+}
+
 interface Sprite {
   fromX: number;
   fromY: number;
@@ -69,12 +76,21 @@ export class Scene {
     return found;
   }
 
-  /** Draws the picture; whether something still moves. */
-  draw(context: CanvasRenderingContext2D, now: number, palette: Palette): boolean {
+  /** Draws what a person sees of the picture: a thousand nodes are many screens high. Whether something still moves. */
+  draw(context: CanvasRenderingContext2D, now: number, { palette, top, bottom }: Frame): boolean {
     const layout = this.#layout;
     if (layout === undefined) return false;
-    context.clearRect(0, 0, layout.width, layout.height);
-    drawBoxes(context, layout, palette);
+    const isSeen = (y: number, height: number) => y + height >= top && y <= bottom;
+    context.clearRect(0, top, layout.width, bottom - top);
+    drawBoxes(
+      context,
+      {
+        ...layout,
+        hosts: layout.hosts.filter(({ y, height }) => isSeen(y, height)),
+        nodes: layout.nodes.filter(({ y, height }) => isSeen(y, height)),
+      },
+      palette,
+    );
     let isMoving = false;
     for (const [uid, sprite] of this.#sprites) {
       const { fromX: x, fromY: y, fromAlpha: alpha, share } = placeOf(sprite, now);
@@ -83,6 +99,7 @@ export class Scene {
         this.#sprites.delete(uid);
         continue;
       }
+      if (!isSeen(y, layout.podPx)) continue;
       context.globalAlpha = alpha;
       drawPod(context, { x, y, size: layout.podPx, state: sprite.pod.state }, palette);
       const flash = 1 - (now - sprite.changedAt) / FLASH_MS;
