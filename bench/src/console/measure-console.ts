@@ -27,6 +27,7 @@ const WRITES_A_SECOND = 16;
 /** Of so many writes, one replaces a pod: it ends, and another one of its name starts. The others change a label. */
 const WRITES_A_REPLACEMENT = 8;
 const SAMPLES = 6;
+const REMOVAL_MS = 600_000;
 const SCROLLS = { turns: 50, px: 2000 };
 /** Of what is kept for each pod that is gone. */
 const MOST_GROWTH = 1.5;
@@ -231,7 +232,7 @@ async function tokenOfViewer(api: HttpClient): Promise<string> {
 async function removePods(api: HttpClient): Promise<void> {
   await api.raw(
     { method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/pods?gracePeriodSeconds=0` },
-    deadline(120_000),
+    deadline(REMOVAL_MS),
   );
   await until(async () => (await api.list(PODS, { namespace: NAMESPACE, limit: 1 }, deadline())).items.length === 0);
 }

@@ -61,7 +61,7 @@ export async function devConsole(etcdMembers: number): Promise<MeasuredConsole> 
   const origin = await originOf(child);
   const started = parts.move();
   return {
-    what: `one console and ${dev.server.what}`,
+    what: `one console from its sources, which takes 100 MiB more than the built one, and ${dev.server.what}`,
     origin,
     kubeconfig: dev.kubeconfig,
     pids: { console: [child.pid ?? 0], apiserver: dev.server.pids.apiserver },
