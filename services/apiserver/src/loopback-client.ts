@@ -78,7 +78,7 @@ export function createLoopbackClient(registry: RegistryReader & RegistryWriter):
 
 /** The context of a request of the apiserver itself. */
 export function loopbackContext(signal: AbortSignal): RequestContext {
-  return { user: APISERVER, signal, fence: undefined, warn: () => undefined, audit: NOT_AUDITED };
+  return { user: APISERVER, signal, fence: undefined, warn: () => undefined, warnings: 'unread', audit: NOT_AUDITED };
 }
 
 /** Returns undefined when the request fails for one of these reasons. */

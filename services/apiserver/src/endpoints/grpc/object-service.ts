@@ -264,7 +264,7 @@ class ObjectEndpoint {
     try {
       using _seats =
         seats === 'own' ? await this.#admit(call, { verb, group, resource, subresource, namespace }, 1) : undefined;
-      const result = await serve({ user, signal: call.signal, fence, warn, audit }, audit);
+      const result = await serve({ user, signal: call.signal, fence, warn, warnings: 'unread', audit }, audit);
       audit.completed(verb === 'create' ? 201 : 200);
       return result;
     } catch (error) {

@@ -22,6 +22,8 @@ export interface RequestContext {
   readonly fence: (Fence & { readonly cacheRevision: number }) | undefined;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
+  /** `unread`: the client gets no warnings, so those about the content of an object are not looked for. */
+  readonly warnings?: 'unread';
   /** Collects data of the request for the audit log. */
   readonly audit: RequestAudit;
 }

@@ -97,6 +97,7 @@ export class ChangedObject implements Draft {
       this.object,
       this.#old,
     );
+    if (context.warnings === 'unread') return;
     const warnings =
       this.#subresource === undefined
         ? definition.strategy.warnings?.(this.object, this.#old)

@@ -90,6 +90,7 @@ export class NewObject implements Draft {
     const { context, target } = this.#attempt;
     const { turns } = this.#parts.deps;
     await requireValidNew((work) => turns.run(work, context.signal), target.definition, this.object);
+    if (context.warnings === 'unread') return;
     for (const warning of target.definition.strategy.warnings?.(this.object) ?? []) context.warn(warning);
   }
 
