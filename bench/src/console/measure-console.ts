@@ -70,7 +70,9 @@ async function measurePage({ measured, token, churn, nodes, minutes, print }: Pa
   await using page = await MeasuredPage.signIn(measured.origin, token);
   const view = `/?ns=${NAMESPACE}`;
   const first = await page.open(view, new RegExp(`${pods} pods`));
-  print(`- first view: painted after ${first.paintMs.toFixed(0)} ms, all pods after ${first.completeMs.toFixed(0)} ms`);
+  print(
+    `- first view: ${(first.fileBytes / 1000).toFixed(0)} kB of files, painted after ${first.paintMs.toFixed(0)} ms, all pods after ${first.completeMs.toFixed(0)} ms`,
+  );
   const before = { heap: await page.heapMib(), service: serviceMib() };
   await page.takeFrames();
   const seconds = (minutes * 60) / SAMPLES;

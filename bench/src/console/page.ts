@@ -21,6 +21,8 @@ interface FirstView {
   /** Since the beginning of the navigation: the first text or line, and the whole picture. */
   readonly paintMs: number;
   readonly completeMs: number;
+  /** Files of the page as they are sent: compressed. */
+  readonly fileBytes: number;
 }
 
 /** The page of a console in Chromium, signed in. */
@@ -57,8 +59,12 @@ export class MeasuredPage implements AsyncDisposable {
     const paintMs = await this.#page.evaluate<number>(
       `performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN`,
     );
+    const fileBytes = await this.#page.evaluate<number>(
+      `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/assets/'))
+        .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+    );
     await this.#page.evaluate(COUNT_FRAMES);
-    return { paintMs, completeMs };
+    return { paintMs, completeMs, fileBytes };
   }
 
   /** The frames since `open` or the last call: milliseconds between two. */
