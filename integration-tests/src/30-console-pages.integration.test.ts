@@ -137,24 +137,6 @@ describe('objects', () => {
     await expectAccessible(page);
   });
 
-  test('are opened by Enter directly after the last letter', async () => {
-    await open(`/?ns=${ns}`);
-    await page.getByRole('heading', { name: 'Cluster', level: 1 }).waitFor();
-    await page.keyboard.press('Control+k');
-    const search = page.getByRole('combobox', { name: 'Search' });
-    await search.fill('deploy');
-    await page.getByRole('option', { name: /^web / }).waitFor();
-    // Both in one task of the page: it has no time for anything that it puts off.
-    await search.evaluate(async (input) => {
-      const { HTMLInputElement, InputEvent, KeyboardEvent } = input.ownerDocument.defaultView;
-      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, 'deploy web');
-      input.dispatchEvent(new InputEvent('input', { bubbles: true }));
-      await Promise.resolve();
-      input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
-    });
-    await page.getByRole('heading', { name: /Deployment.*web/ }).waitFor();
-  });
-
   test('show what they belong to', async () => {
     await kubectl(['expose', 'deployment', 'web', '--port=80']);
     await cluster.untilRolledOut(ns, 'web');
@@ -375,6 +357,9 @@ test('etcd, API servers and history are shown', async () => {
   await page.getByText('The past:').waitFor();
   await page.getByRole('row', { name: /kube-root/ }).waitFor();
   expect(await page.getByRole('row', { name: /recent/ }).count()).toBe(0);
+  await open(`/control-loops?at=${before.metadata.resourceVersion}`);
+  await page.getByText('Nobody keeps the past of this view: it shows now.').waitFor();
+  await open(`/objects/configmaps?ns=${ns}&at=${before.metadata.resourceVersion}`);
   await page.getByRole('button', { name: 'Back to now' }).click();
   await page.getByRole('row', { name: /recent/ }).waitFor();
   await open(`/history?ns=${ns}`);

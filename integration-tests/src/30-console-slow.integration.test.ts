@@ -61,6 +61,24 @@ test('what is typed after Ctrl-K is for the palette, from the first letter', asy
   await page.keyboard.press('Escape');
 });
 
+test('Enter directly after the last letter opens what the whole text says', async () => {
+  await open(`/?ns=${ns}`);
+  await page.getByRole('heading', { name: 'Cluster', level: 1 }).waitFor();
+  await page.keyboard.press('Control+k');
+  const search = page.getByRole('combobox', { name: 'Search' });
+  await search.fill('deploy');
+  await page.getByRole('option', { name: /^web / }).waitFor();
+  // Both in one task of the page: it has no time for anything that it puts off.
+  await search.evaluate(async (input) => {
+    const { HTMLInputElement, InputEvent, KeyboardEvent } = input.ownerDocument.defaultView;
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, 'deploy web');
+    input.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    await Promise.resolve();
+    input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+  });
+  await page.getByRole('heading', { name: /Deployment.*web/ }).waitFor();
+});
+
 test('letters that are typed while the address follows stay in the field', async () => {
   const longer = `${ns}-more`;
   await cluster.mustKubectl(['create', 'namespace', longer]);

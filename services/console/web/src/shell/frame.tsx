@@ -71,7 +71,7 @@ export function Frame(): ReactNode {
 }
 
 /** Views of what no history has. */
-const OF_NOW: ReadonlySet<string> = new Set(['/control-loops', '/etcd', '/chaos']);
+const OF_NOW: ReadonlySet<string> = new Set(['/control-loops', '/etcd']);
 
 function PastBanner({ at }: { readonly at: string }): ReactNode {
   const { run } = use(RecordedRunContext);
