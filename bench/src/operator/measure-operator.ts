@@ -13,7 +13,7 @@ import { type Mirror, MIRRORS } from './mirrors.ts';
 /** It runs on the package as users install it, without the sources of the checkout. */
 const MAIN = 'bench/src/operator/main.ts';
 /** Those of the Dockerfile of generated projects. */
-const FLAGS = ['--max-semi-space-size=1'];
+const FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=1024'];
 const NAMESPACE_COUNT = 10;
 /** Creations under way at once. */
 const WRITERS = 16;

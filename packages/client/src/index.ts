@@ -32,6 +32,7 @@ export { createObjectClient } from './object-calls.ts';
 export type {
   Fence,
   ListOptions,
+  ObjectList,
   ObjectClient,
   ObjectReader,
   ObjectTransport,

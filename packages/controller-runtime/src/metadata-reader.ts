@@ -1,5 +1,5 @@
-import { apiVersionOf, type KubeObject, type Resource, StatusError } from '@gantry/objects';
-import type { ListOptions, ObjectReader, WatchOptions } from '@gantry/client';
+import { apiVersionOf, isReason, type KubeObject, type Resource, StatusError } from '@gantry/objects';
+import type { ListOptions, ObjectList, ObjectReader, WatchOptions } from '@gantry/client';
 import { groupResource } from './served-resource.ts';
 
 /**
@@ -33,8 +33,14 @@ function reducedReader(
   const reduced = <T extends KubeObject>(object: T) => reduce(object) as T;
   return {
     list: async <T extends KubeObject>(of: Resource<T>, options: ListOptions, signal: AbortSignal) => {
-      const list = await client.list(of, options, signal);
-      return { ...list, items: list.items.map(reduced) };
+      const listed = (limit: number) => listPages(client, of, { ...options, limit }, reduced, signal);
+      try {
+        return await listed(PAGE_SIZE);
+      } catch (error) {
+        // The server no longer has the version of the first page.
+        if (!isReason(error, 'Expired')) throw error;
+        return await listed(0);
+      }
     },
     watch: async function* <T extends KubeObject>(of: Resource<T>, options: WatchOptions, signal: AbortSignal) {
       for await (const batch of client.watch(of, options, signal)) {
@@ -42,6 +48,31 @@ function reducedReader(
       }
     },
   };
+}
+
+/** Objects of a page. */
+const PAGE_SIZE = 500;
+
+/**
+ * Lists in pages of `options.limit`, all of the version of the first one. A long list would be in memory as a text and with all that is dropped,
+ * and the heap keeps the size that it had then.
+ */
+async function listPages<T extends KubeObject>(
+  client: ObjectReader,
+  of: Resource<T>,
+  options: ListOptions,
+  reduced: (object: T) => T,
+  signal: AbortSignal,
+): Promise<ObjectList<T>> {
+  const items: T[] = [];
+  let page = await client.list(of, options, signal);
+  for (;;) {
+    for (const item of page.items) items.push(reduced(item));
+    const { continueToken } = page;
+    if (continueToken === '') return { ...page, items };
+    // The token has the version.
+    page = await client.list(of, { ...options, resourceVersion: '', continueToken }, signal);
+  }
 }
 
 function bareObject(object: unknown, resource: Resource, annotated: 'kept' | 'dropped'): KubeObject {
