@@ -59,6 +59,41 @@ it('a rollout has no lower bound while a raised minReadySeconds makes pods unava
   expect(violations).toEqual([]);
 });
 
+it.each<readonly [name: string, sets: readonly string[], count: number]>([
+  ['is scaled during a rollout', ['old', 'new'], 0],
+  ['is scaled while it has one set', ['old', 'old'], 1],
+])('a Deployment that %s', (_name, [first = '', second = ''], count) => {
+  const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
+  const deployment = (replicas: number): Step => [
+    DEPLOYMENTS,
+    'd',
+    { spec: { replicas, strategy: { type: 'RollingUpdate', rollingUpdate } } },
+  ];
+  const set = (name: string): Step => [
+    REPLICA_SETS,
+    name,
+    {
+      metadata: owned('Deployment', 'd'),
+      spec: { replicas: 1 },
+      status: { availableReplicas: name === 'old' ? 3 : 0 },
+    },
+  ];
+  const podOf = (name: string, owner: string, isReady: boolean, metadata: object = {}): Step => [
+    PODS,
+    name,
+    {
+      metadata: { ...owned('ReplicaSet', owner), ...metadata },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+    },
+  ];
+  const world = new World();
+  const violations: string[] = [];
+  rolloutInvariant.watch(world, (violation) => violations.push(violation));
+  play(world, [deployment(5), set('old'), set('new'), podOf('a', first, true), podOf('b', second, false)]);
+  play(world, [deployment(2), podOf('c', 'old', true), podOf('a', 'old', true, deleted)]);
+  expect(violations).toHaveLength(count);
+});
+
 it.each<readonly [name: string, old: { replicas: number; reported: number }, count: number]>([
   ['had more pods when it was scaled down', { replicas: 1, reported: 2 }, 0],
   ['had no more pods than it should', { replicas: 2, reported: 2 }, 1],

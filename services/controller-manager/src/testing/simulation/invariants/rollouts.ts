@@ -27,14 +27,19 @@ interface Rollout {
   bounds: Bounds;
   /** How many seconds a pod has to be ready before it is available. */
   minReadySeconds: number;
-  /** Whether pods became unready or unavailable or ended, other than through deletion by a controller. */
+  /** Of its last spec. */
+  replicas: number;
+  /**
+   * Whether pods became unready or unavailable or ended, other than through deletion by a controller, or its scale changed: its sets are then
+   * scaled in proportion, whatever is available, as in Kubernetes (`scale` of pkg/controller/deployment/sync.go).
+   */
   disturbed: boolean;
 }
 
 /**
  * During a rollout, a Deployment has at most desired + maxSurge pods. Deletions leave at least desired - maxUnavailable pods available. The
  * bounds are the widest of all specs since the Deployment was last at rest, because a controller may act on what it saw before the last
- * change. The lower bound is not checked while pods fail by themselves.
+ * change. The lower bound is not checked while pods fail by themselves, nor after the Deployment was scaled during a rollout.
  */
 export const rolloutInvariant: Invariant = {
   name: 'I14: a rollout stays within maxSurge and maxUnavailable',
@@ -53,16 +58,18 @@ function takeDeployment(rollouts: Map<string, Rollout>, world: World, { object, 
   if (object === undefined) return;
   const now = boundsOf(object);
   const known = rollouts.get(uid);
-  const { minReadySeconds = 0 } = (object as Deployment).spec ?? {};
+  const { minReadySeconds = 0, replicas = 1 } = (object as Deployment).spec ?? {};
   if (known === undefined || isAtRest(world, object)) {
-    rollouts.set(uid, { bounds: now, minReadySeconds, disturbed: false });
+    rollouts.set(uid, { bounds: now, minReadySeconds, replicas, disturbed: false });
     return;
   }
   const { most, least } = known.bounds;
   known.bounds = { most: Math.max(most, now.most), least: Math.min(least, now.least) };
   // Some pods are not available any more, although nothing has happened to them.
   if (minReadySeconds > known.minReadySeconds) known.disturbed = true;
+  if (replicas !== known.replicas && isRollingOut(world, object)) known.disturbed = true;
   known.minReadySeconds = minReadySeconds;
+  known.replicas = replicas;
 }
 
 function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, report: (text: string) => void): void {
@@ -183,6 +190,11 @@ function boundsOf({ spec }: Deployment): Bounds {
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up');
   const unavailable = resolveIntOrPercent(maxUnavailable, replicas, 'down');
   return { most: replicas + surge, least: replicas - Math.max(unavailable, surge === 0 ? 1 : 0) };
+}
+
+/** Whether it has pods of several sets, which are then scaled in proportion. */
+function isRollingOut(world: World, deployment: Deployment): boolean {
+  return new Set(podsOf(world, deployment).map((pod) => ownerOf(world, pod, REPLICA_SETS))).size > 1;
 }
 
 function isAtRest(world: World, deployment: Deployment): boolean {
