@@ -218,6 +218,19 @@ describe('a host custodian with an agent that comes back', () => {
     expect(begun).toContain('foreign-1');
   });
 
+  it('waits for a successor each time that an agent goes', async () => {
+    lead();
+    await clock.advance(8000);
+    for (let seconds = 0; seconds < 10; seconds++) {
+      await write(LEASES, LEASE_KEY, { spec: { renewTime: new Date(clock.now()).toISOString() } });
+      await clock.advance(1000);
+    }
+    await clock.advance(8000);
+    expect(server.all(NODES)).toHaveLength(1);
+    await wait();
+    expect(server.all(NODES)).toEqual([]);
+  });
+
   it('removes a node that was scaled away', async () => {
     lead();
     await wait();
