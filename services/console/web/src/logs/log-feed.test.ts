@@ -88,6 +88,19 @@ describe('LogFeed', () => {
     expect(await texts()).toEqual(['one', 'two', 'three']);
   });
 
+  it('continues a second after each lost connection that had lines', async () => {
+    const { next, clock, sockets } = start();
+    for (let second = 1; second <= 6; second++) {
+      const socket = await next();
+      socket.text(line(second, 'more'));
+      socket.end(1006);
+      await clock.advance(999);
+      expect(sockets).toHaveLength(0);
+      await clock.advance(1);
+    }
+    await next();
+  });
+
   it('continues after the last time, whatever a line without a time says', async () => {
     const { next, texts, clock } = start();
     const first = await next();

@@ -74,7 +74,9 @@ export class LogFeed {
       const { tailLines: _, ...rest } = query;
       const since = lastTime === '' ? query : { ...rest, sinceTime: lastTime };
       const full = `${path}?${new URLSearchParams({ ...since, timestamps: 'true' })}`;
+      const before = lastTime;
       const code = await this.#read(full, add, signal);
+      if (lastTime !== before) failures = 1;
       if (code === NORMAL || signal.aborted) return;
       const error = await explain(`${path}?${new URLSearchParams({ ...query, follow: 'false', tailLines: '1' })}`);
       if (signal.aborted) return;

@@ -180,6 +180,18 @@ describe('LiveCollection', () => {
     expect(names()).toEqual(['b', 'c']);
   });
 
+  it('lists at once after an outage of minutes, if the server has forgotten the version of its watch', async () => {
+    const { next, clock, collection } = start();
+    await (await next()).respond(list('7', []));
+    for (let failures = 0; failures < 20; failures++) {
+      await (await next()).fail(503);
+      await clock.advance(4000);
+    }
+    await (await next()).fail(410);
+    await (await next()).respond(list('90', ['a']));
+    expect(collection.view().phase).toBe('live');
+  });
+
   it('does not list in a tight loop when each watch ends with 410', async () => {
     const { next, clock, calls } = start();
     await (await next()).respond(list('7', []));

@@ -55,7 +55,8 @@ const PAGE = 500;
 const PUBLISH_MS = 100;
 /** The server sends a bookmark each minute. */
 const SILENCE_MS = 150_000;
-const BACKOFF = { initialMs: 500, maxMs: 15_000 };
+/** With the jitter, work goes on 5 s after an outage. */
+const BACKOFF = { initialMs: 500, maxMs: 4_000 };
 /** The server will give the same answer soon: do not ask it often. */
 const REFUSED_MS = 30_000;
 
@@ -70,7 +71,8 @@ export class LiveCollection<Row> {
   #resourceVersion: string | undefined;
   #view: Collection<Row> = { phase: 'listing', rows: this.#rows };
   #cancelPublish: (() => void) | undefined;
-  #failures = 0;
+  /** Consecutive failures. Those by 410 are counted apart: the first one after a long outage is not the last of many. */
+  #failures = { gone: 0, other: 0 };
 
   constructor(options: Options<Row>) {
     this.#options = options;
@@ -100,15 +102,16 @@ export class LiveCollection<Row> {
 
   async #recover(cause: unknown, signal: AbortSignal): Promise<void> {
     const error = cause instanceof StatusError ? cause : new StatusError('', errorMessage(cause), { code: 503 });
-    this.#failures++;
-    if (error.code === 410 && this.#resourceVersion !== undefined) {
+    const kind = error.code === 410 && this.#resourceVersion !== undefined ? 'gone' : 'other';
+    const failures = ++this.#failures[kind];
+    if (kind === 'gone') {
       this.#resourceVersion = undefined;
-      if (this.#failures === 1) return;
+      if (failures === 1) return;
     }
     this.#publish('broken', error);
     const { clock, random } = this.#options;
     const isRefusal = error.code === 403 || error.code === 404;
-    await pause(clock, isRefusal ? REFUSED_MS : backoffMs(BACKOFF, this.#failures, random), signal);
+    await pause(clock, isRefusal ? REFUSED_MS : backoffMs(BACKOFF, failures, random), signal);
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -182,7 +185,7 @@ export class LiveCollection<Row> {
 
   #apply({ type, object }: WatchEvent): void {
     if (type === 'ERROR') throw statusErrorOf(object as Status);
-    this.#failures = 0;
+    this.#failures = { gone: 0, other: 0 };
     const { format } = this.#options;
     const version = versionOf(object);
     if (version !== undefined) this.#resourceVersion = version;
