@@ -182,6 +182,19 @@ describe('objects', () => {
     await expectAccessible(page);
   });
 
+  test('go back to an earlier revision, after a look at the difference', async () => {
+    const template = async () => (await cluster.get(DEPLOYMENTS, ns, 'web')).spec?.template;
+    const before = await template();
+    await kubectl(['set', 'env', 'deployment/web', 'REVISION=second']);
+    await open(`/objects/deployments.apps/${ns}/web?do=roll-back`);
+    const dialog = page.getByRole('dialog', { name: 'Roll back web' });
+    await dialog.getByText('REVISION').first().waitFor();
+    // Its pods change its status meanwhile, which is no reason to refuse.
+    await dialog.getByRole('button', { name: 'Roll back to 1' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await template()).toEqual(before);
+  });
+
   test('go with what they own, after a preview', async () => {
     await open(`/objects/deployments.apps/${ns}/web?do=delete`);
     const dialog = page.getByRole('dialog', { name: 'Delete Deployment web?' });
