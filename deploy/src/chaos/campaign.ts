@@ -2,7 +2,7 @@ import { type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import type { EtcdEvent, Run, Verdict, VerdictSoFar } from '@gantry/chaos-checker';
 import { shownPath } from '../config.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
-import type { PlannedFault } from './fault.ts';
+import { faultName, type PlannedFault } from './fault.ts';
 import { type Election, electionOf } from './elections.ts';
 import type { Journal } from './journal.ts';
 import type { CampaignOptions } from './options.ts';
@@ -43,9 +43,17 @@ export interface CampaignResult {
   readonly acknowledged: number;
   readonly unknown: number;
   readonly longestGapMs: number;
+  readonly rounds: readonly RoundGap[];
   readonly services: Tally['services'];
   readonly violations: readonly string[];
   readonly ended: 'by itself' | 'by the user';
+}
+
+/** A round of faults: the longest time without an acknowledged request, from its first fault until the cluster was healthy. */
+export interface RoundGap {
+  /** `kill scheduler/leader`, with ` + ` between several. */
+  readonly faults: string;
+  readonly longestGapMs: number;
 }
 
 /** With what the checker found. */
@@ -66,7 +74,7 @@ const CALM_MS = 3_000;
 export interface CampaignTools {
   readonly cluster: ChaosCluster;
   readonly clock: Clock;
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, 'steps' | 'stepsOf' | 'begin' | 'add' | 'drop' | 'end'>;
   readonly namespace: string;
   readonly folder: string;
   readonly events: CampaignEvents;
@@ -96,7 +104,7 @@ export async function runCampaign(
     events.onPhase(left.length === 0 ? 'the workloads are removed' : `healing: ${left.join(', ')}`);
     await undoAll(cluster, journal.steps);
     await removeObjects(tools);
-    await removeImages(cluster.opened.shell, cluster.opened.clusterId);
+    await removeImages(cluster.opened.shell, cluster.engine.options.clusterId);
     // The last step: after a SIGKILL before it, the next command undoes the rest.
     journal.end();
   }
@@ -115,6 +123,7 @@ class Campaign {
   readonly #folder: RunFolder;
   readonly #patience: Required<Patience>;
   readonly #tally = new Tally();
+  readonly #rounds: RoundGap[] = [];
   readonly #startedAt: number;
   readonly #startedAtMs: number;
 
@@ -172,10 +181,9 @@ class Campaign {
   }
 
   #recordMembers(fromRevision: number, end: AbortSignal): readonly EtcdRecording[] {
-    const { engine, opened } = this.#tools.cluster;
-    const { members, image } = opened.etcd.layout;
-    return members.map((member) =>
-      recordMember(engine, this.#folder, { member, fromRevision, image, onEvents: this.#onEvents }, end),
+    const { engine } = this.#tools.cluster;
+    return engine.options.etcd.members.map((member) =>
+      recordMember(engine, this.#folder, { member, fromRevision, onEvents: this.#onEvents }, end),
     );
   }
 
@@ -194,7 +202,19 @@ class Campaign {
       metrics.soon();
       this.#tools.events.onHeal(fault);
     };
-    const events: FaultEvents = { ...this.#tools.events, onHeal };
+    const acting: PlannedFault[] = [];
+    const onStart: FaultEvents['onStart'] = (fault, detail) => {
+      if (acting.length === 0) this.#tally.mark();
+      acting.push(fault);
+      this.#tools.events.onStart(fault, detail);
+    };
+    const onHealthy: FaultEvents['onHealthy'] = (round, afterMs) => {
+      const faults = acting.splice(0).map(faultName).join(' + ');
+      const longestGapMs = this.#tally.gapSinceMark(clock.monotonicMs());
+      if (faults !== '') this.#rounds.push({ faults, longestGapMs });
+      this.#tools.events.onHealthy(round, afterMs);
+    };
+    const events: FaultEvents = { ...this.#tools.events, onStart, onHeal, onHealthy };
     const run = {
       cluster,
       kinds: this.#options.kinds,
@@ -214,7 +234,8 @@ class Campaign {
     const { clock, cluster } = this.#tools;
     return {
       format: 1,
-      clusterId: cluster.opened.clusterId,
+      clusterId: cluster.engine.options.clusterId,
+      ...(cluster.storage === 'gantry' ? {} : { storage: cluster.storage }),
       seed: this.#options.seed,
       startedAt: new Date(this.#startedAt).toISOString(),
       startedAtMs: this.#startedAtMs,
@@ -222,8 +243,10 @@ class Campaign {
       endedAtMs: clock.monotonicMs(),
       options: this.#options.text,
       plan: this.#plan.map((fault) => ({ ...fault })),
-      etcdMembers: [...cluster.opened.etcd.layout.members],
-      replay: `npm run chaos -- --replay ${shownPath(cluster.opened.config, this.#folder.path)}`,
+      etcdMembers: [...cluster.engine.options.etcd.members],
+      ...(cluster.storage === 'gantry'
+        ? { replay: `npm run chaos -- --replay ${shownPath(cluster.opened.config, this.#folder.path)}` }
+        : {}),
       ...facts,
     };
   }
@@ -239,6 +262,7 @@ class Campaign {
       acknowledged,
       unknown,
       longestGapMs,
+      rounds: this.#rounds,
       services,
       violations: [...result.violations, ...wrong],
       ended: stop.aborted ? 'by the user' : 'by itself',
@@ -246,7 +270,8 @@ class Campaign {
   }
 }
 
-async function readIncarnation({ engine }: ChaosCluster): Promise<string> {
+async function readIncarnation({ engine, storage }: ChaosCluster): Promise<string> {
+  if (storage === 'kubernetes') return '';
   return (await engine.options.etcd.ctl(['get', '/gantry/incarnation', '--print-value-only'])).trim();
 }
 

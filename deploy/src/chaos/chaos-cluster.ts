@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { systemClock, withDeadline } from '@gantry/base';
+import type { Run } from '@gantry/chaos-checker';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '@gantry/objects';
 import { createHttpClient, type HttpClient, ignoreNotFound, readKubeconfig } from '@gantry/client';
 import { kubeconfigOf, openApi } from '../cluster/api.ts';
@@ -24,6 +25,8 @@ const COMMAND_MS = 120_000;
 export interface ChaosCluster extends UndoTools {
   readonly opened: OpenCluster;
   readonly engine: ChaosEngine;
+  /** Whose keys and values etcd has. */
+  readonly storage: NonNullable<Run['storage']>;
   /** Of this cluster's campaigns. */
   readonly folder: string;
   /** A client of the API as users have it: it repeats no write. */
@@ -51,7 +54,16 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
     shell,
     clock,
     namespace,
-    etcd: { ctl, revision: async () => headerRevision(await ctl(['get', '/gantry/incarnation', '-w', 'json'])) },
+    etcd: {
+      ctl,
+      revision: () => readRevision(ctl),
+      members: etcd.layout.members,
+      image: etcd.layout.image,
+      reach: (member) => ({
+        run: ['--network', `${clusterId}-control`, '-v', `${clusterId}_pki-apiserver-etcd:/tls:ro`],
+        ctl: ['--endpoints', `https://${member}:2379`, ...TLS],
+      }),
+    },
     leaders: {
       holderOf: async (service) => {
         if (service === 'apiserver') return await storageOwner(ctl);
@@ -67,6 +79,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
   return {
     opened,
     engine,
+    storage: 'gantry',
     folder: chaosFolder(config),
     connect,
     look,
@@ -126,4 +139,10 @@ export async function runningImage({ clusterId, shell }: OpenCluster): Promise<s
   return (await mustRun(shell, 'docker', ['inspect', '-f', '{{.Image}}', first])).trim();
 }
 
-const headerRevision = (text: string) => (JSON.parse(text) as { header: { revision: number } }).header.revision;
+const TLS = ['--cacert', '/tls/ca.crt', '--cert', '/tls/tls.crt', '--key', '/tls/tls.key'];
+
+/** The current revision: any read has it, also of a key that is not there. */
+export async function readRevision(ctl: EtcdAccess['ctl']): Promise<number> {
+  const read = JSON.parse(await ctl(['get', '/gantry/incarnation', '-w', 'json'])) as { header: { revision: number } };
+  return read.header.revision;
+}

@@ -3,7 +3,7 @@ import { append, systemClock } from '@gantry/base';
 import { type Verdict, writeReport } from '@gantry/chaos-checker';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { shownPath } from '../config.ts';
-import { type CheckedResult, runCampaign } from './campaign.ts';
+import { type CampaignTools, type CheckedResult, runCampaign } from './campaign.ts';
 import type { FaultKind } from './fault.ts';
 import { CLOCK_FAULTS, findFakeTime } from './faults/clock.ts';
 import { ENGINE_FAULTS, NO_CONSENT } from './faults/engine-restart.ts';
@@ -38,10 +38,28 @@ export async function runChecked(
   { opened, image, view, namespace, folder }: CheckedRun,
   options: CampaignOptions,
   stop: AbortSignal,
-): Promise<{ readonly result: CheckedResult; readonly verdict: Verdict }> {
+): Promise<Checked> {
   const cluster = await prepareCluster(opened, image, namespace, view.onPhase);
-  view.onPhase(`seed ${options.seed}`);
   const journal = new Journal(opened.config, process.pid);
+  return await runAndCheck({ cluster, journal, view, namespace, folder }, options, stop);
+}
+
+/** A system that is ready for faults. */
+export type ReadyRun = Pick<CampaignTools, 'cluster' | 'journal'> & Omit<CheckedRun, 'opened' | 'image'>;
+
+/** What a campaign came to, and what the checker says of it. */
+export interface Checked {
+  readonly result: CheckedResult;
+  readonly verdict: Verdict;
+}
+
+export async function runAndCheck(
+  { cluster, journal, view, namespace, folder }: ReadyRun,
+  options: CampaignOptions,
+  stop: AbortSignal,
+): Promise<Checked> {
+  view.onPhase(`seed ${options.seed}`);
+  const { opened } = cluster;
   const tools = { cluster, clock: systemClock, journal, namespace, folder, events: view };
   const result = await runCampaign(tools, options, stop);
   view.onPhase('the checker reads the run');

@@ -41,8 +41,21 @@ export interface Leaders {
   etcdLeader(): Promise<string>;
 }
 
+/** How a container beside the cluster reaches a member of etcd. */
+export interface EtcdReach {
+  /** Options of `docker run`. */
+  readonly run: readonly string[];
+  /** Options of etcdctl. */
+  readonly ctl: readonly string[];
+}
+
 /** etcd, asked in containers beside the cluster. */
 export interface EtcdAccess {
+  /** Services of its members. */
+  readonly members: readonly string[];
+  /** An image with etcdctl. */
+  readonly image: string;
+  reach(member: string): EtcdReach;
   /** The current revision. */
   revision(): Promise<number>;
   /** Runs etcdctl towards all members, or towards those given. */
@@ -63,6 +76,8 @@ export interface EngineOptions {
 
 /** Label of containers that a campaign starts beside the cluster. Its value is the cluster's id. */
 export const CHAOS_LABEL = 'gantry.chaos';
+/** The Compose project of Kubernetes' control plane, where one runs beside the cluster to be compared with it. */
+export const kubernetesProjectOf = (clusterId: string): string => `${clusterId}-kubernetes`;
 /** The names of all images that campaigns at a cluster make. */
 export const repositoryOf = (clusterId: string) => `gantry-chaos-${clusterId}`;
 const PROJECT = 'com.docker.compose.project';

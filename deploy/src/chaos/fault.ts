@@ -20,6 +20,10 @@ export interface PlannedFault {
   readonly choice: number;
 }
 
+/** `cut scheduler/leader apiserver`. */
+export const faultName = ({ kind, target, peer }: Pick<PlannedFault, 'kind' | 'target' | 'peer'>): string =>
+  [kind, target, peer].filter((part) => part !== undefined).join(' ');
+
 /** What the planner knows of a kind of fault. */
 export interface FaultShape {
   readonly kind: string;

@@ -4,7 +4,7 @@ import type { OpenCluster } from '../cluster/open-cluster.ts';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { openChaosCluster, runningImage } from './chaos-cluster.ts';
-import { CHAOS_LABEL, repositoryOf } from './engine.ts';
+import { CHAOS_LABEL, kubernetesProjectOf, repositoryOf } from './engine.ts';
 import { readJournal, removeJournal } from './journal.ts';
 import { undoAll, type UndoStep } from './undo.ts';
 import { HELD_KINDS } from './workloads/finalizers.ts';
@@ -68,7 +68,11 @@ export async function removeImages(shell: Shell, clusterId: string): Promise<voi
 
 /** Removes the containers that a campaign started beside the cluster, and their networks. */
 async function removeHelpers(shell: Shell, clusterId: string): Promise<void> {
-  const filter = ['--filter', `label=${CHAOS_LABEL}=${clusterId}`];
+  for (const id of [clusterId, kubernetesProjectOf(clusterId)]) await removeLabelled(shell, id);
+}
+
+async function removeLabelled(shell: Shell, id: string): Promise<void> {
+  const filter = ['--filter', `label=${CHAOS_LABEL}=${id}`];
   for (const [list, remove] of [
     [
       ['ps', '-aq', ...filter],

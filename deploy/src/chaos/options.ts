@@ -99,6 +99,7 @@ function withConsent(choices: Choices, command: string | undefined): Choices {
   if (command === undefined) return choices;
   if (command.trim() === '') throw new CommandError('--engine-restart: the command is empty', USAGE);
   const added = engineRestart(command);
+  if (!choices.impossible.has(added.kind)) throw new CommandError('--engine-restart: there is no such fault here');
   const impossible = new Map([...choices.impossible].filter(([kind]) => kind !== added.kind));
   return { ...choices, kinds: [...choices.kinds, added], impossible };
 }

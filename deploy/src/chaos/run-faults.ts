@@ -1,7 +1,7 @@
 import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
-import type { FaultKind, PlannedFault, Scene } from './fault.ts';
+import { type FaultKind, faultName, type PlannedFault, type Scene } from './fault.ts';
 import type { Journal } from './journal.ts';
 import type { RunFolder } from './recording/run-folder.ts';
 import { undoAll, type UndoTools } from './undo.ts';
@@ -61,7 +61,7 @@ export async function runFaults(
     append(acted, done);
     const wrong = await untilHealthy(run, round, done, stop);
     if (wrong.length > 0) {
-      const names = done.map(({ kind, target, peer }) => [kind, target, peer].filter(Boolean).join(' ')).join(', ');
+      const names = done.map(faultName).join(', ');
       return { ...countsOf(acted), reached, violations: wrong.map((text) => `not healthy after ${names}: ${text}`) };
     }
   }

@@ -2,7 +2,7 @@ import type { Clock } from '@gantry/base';
 import type { Verdict, VerdictSoFar } from '@gantry/chaos-checker';
 import type { CampaignEvents, CampaignResult } from './campaign.ts';
 import { type Election, Leaders } from './elections.ts';
-import type { PlannedFault } from './fault.ts';
+import { faultName } from './fault.ts';
 import type { Tally } from './workloads/tally.ts';
 
 const STATUS_EVERY_MS = 10_000;
@@ -82,8 +82,6 @@ export function describeChecks({ invariants }: Pick<VerdictSoFar, 'invariants'>)
   return `${invariants.length - broken - open} hold, ${broken} broken, ${open} not checked`;
 }
 
-export const faultName = ({ kind, target, peer }: PlannedFault) =>
-  [kind, target, peer].filter((part) => part !== undefined).join(' ');
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
 export function describeElection({ component, epoch, holder }: Election): string {

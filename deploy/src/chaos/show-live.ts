@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Clock } from '@gantry/base';
 import type { Facts } from '../status/facts.ts';
 import { Leaders } from './elections.ts';
-import type { PlannedFault } from './fault.ts';
+import { faultName, type PlannedFault } from './fault.ts';
 import {
   type CampaignView,
   describeChecks,
@@ -10,7 +10,6 @@ import {
   describeEvents,
   describeResult,
   describeTally,
-  faultName,
   seconds,
   violationsOf,
 } from './show-lines.ts';

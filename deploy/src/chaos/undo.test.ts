@@ -35,7 +35,7 @@ function fakeEngine(containers: Readonly<Record<string, Fake>>) {
     clock: new ManualClock(),
     namespace: 'chaos',
     leaders: { holderOf: never, etcdLeader: never },
-    etcd: { revision: never, ctl: never },
+    etcd: { members: [], image: 'etcd', reach: () => ({ run: [], ctl: [] }), revision: never, ctl: never },
     shell: {
       run: (_program, args) => {
         if (args[0] === 'inspect') {

@@ -28,8 +28,10 @@ export const RUN = z.looseObject({
   /** The command's options, as text. */
   options: z.record(text, z.unknown()),
   plan: z.array(PLANNED_FAULT),
-  /** The value of `/gantry/incarnation` at the start. */
+  /** The value of `/gantry/incarnation` at the start; '' at Kubernetes. */
   incarnation: text,
+  /** Whose keys and values etcd has; Gantry's if absent. Kubernetes' API server must store JSON. */
+  storage: z.enum(['gantry', 'kubernetes']).optional(),
   etcdMembers: z.array(text).min(1),
   /** `etcd/initial.jsonl` is the state at the revision before this one, and each member's history begins here. */
   firstRevision: count.min(1),

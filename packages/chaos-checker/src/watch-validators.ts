@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { EtcdEvent } from './artifacts.ts';
-import { decodeStored, resourceVersionOf, revisionOf } from './history/stored-value.ts';
+import { decodeStored, resourceVersionOf, VERSIONS_PER_REVISION } from './history/stored-value.ts';
 
 /** One change of an object in etcd's history. */
 export interface ResourceChange {
@@ -45,11 +45,13 @@ export function changesOf(history: readonly EtcdEvent[], root: string): readonly
 export class ChangeLog {
   /** Sorted by version. */
   readonly changes: readonly ResourceChange[];
+  readonly #versionsPerRevision: number;
   /** `ADDED namespace/name` by version. */
   readonly #kinds = new Map<number, string>();
 
-  constructor(changes: readonly ResourceChange[]) {
+  constructor(changes: readonly ResourceChange[], versionsPerRevision = VERSIONS_PER_REVISION) {
     this.changes = changes;
+    this.#versionsPerRevision = versionsPerRevision;
     const alive = new Set<string>();
     for (const { type, key, version } of changes) {
       this.#kinds.set(version, `${type === 'delete' ? 'DELETED' : alive.has(key) ? 'MODIFIED' : 'ADDED'} ${key}`);
@@ -61,6 +63,11 @@ export class ChangeLog {
   /** What a watch should say of a version. */
   kindOf(version: number): string | undefined {
     return this.#kinds.get(version);
+  }
+
+  /** Whether two versions are of one revision of etcd. */
+  areTogether(one: number, other: number): boolean {
+    return Math.floor(one / this.#versionsPerRevision) === Math.floor(other / this.#versionsPerRevision);
   }
 
   /** The first change after a version. */
@@ -113,13 +120,14 @@ export const unique: Validator = ({ items, from }) => {
 };
 
 /** What was committed together is not split: no bookmark is between two events of one revision. */
-export const atomic: Validator = ({ items }) =>
+export const atomic: Validator = ({ items }, log) =>
   items.flatMap(({ type, version }, item) => {
     const before = items[item - 1];
     const after = items[item + 1];
     if (type !== 'BOOKMARK' || before === undefined || after === undefined || after.type === 'BOOKMARK') return [];
-    const split = revisionOf(before.version) === revisionOf(after.version);
-    return split ? [{ what: `bookmark ${version} within a revision`, item }] : [];
+    return log.areTogether(before.version, after.version)
+      ? [{ what: `bookmark ${version} within a revision`, item }]
+      : [];
   });
 
 /** No gap: every change between the beginning and the newest event was delivered. */

@@ -25,8 +25,6 @@ import type { ActName, Cell } from './cells.ts';
 interface ActContext {
   readonly connect: () => HttpClient;
   readonly engine: ChaosEngine;
-  /** Members of etcd, and an image with etcdctl. */
-  readonly etcd: { readonly members: readonly string[]; readonly image: string };
   readonly clock: Clock;
   readonly namespace: string;
   readonly cell: Cell;
@@ -243,19 +241,13 @@ async function watchWrites({ connect, clock, namespace, name }: ActContext): Pro
 }
 
 /** The key that the storage owner holds in etcd: no object of the API shows it. */
-async function watchElection({ engine, etcd, clock, name }: ActContext): Promise<Watching> {
-  const { clusterId } = engine.options;
+async function watchElection({ engine, clock, name }: ActContext): Promise<Watching> {
+  const { clusterId, etcd } = engine.options;
   const helper = `gantry-chaos-${clusterId}-${name}`;
   const stop = new AbortController();
   const electedAt: number[] = [];
-  const target = {
-    name: helper,
-    clusterId,
-    image: etcd.image,
-    member: etcd.members[0] ?? '',
-    keys: [STORAGE_OWNER_KEY],
-  };
-  const { ended } = startLines('docker', watchArguments(target), stop.signal, (line) => {
+  const target = { name: helper, member: etcd.members[0] ?? '', keys: [STORAGE_OWNER_KEY] };
+  const { ended } = startLines('docker', watchArguments(engine, target), stop.signal, (line) => {
     const { Events: events } = JSON.parse(line) as {
       readonly Events?: readonly { readonly kv: { version?: number } }[];
     };

@@ -88,6 +88,13 @@ const COMPONENTS: readonly Component[] = [
 /** All cells, in the order of the table. */
 export const CELLS: readonly Cell[] = COMPONENTS.flatMap(cellsOf);
 
+/** The cells that are the same at Kubernetes: it has one etcd, and its agents and API servers are not elected. */
+export const KUBERNETES_CELLS: readonly Cell[] = CELLS.filter(
+  ({ component, kind, peer }) =>
+    ['scheduler', 'controller-manager', 'API server'].includes(component) &&
+    (['kill', 'terminate', 'pause'].includes(kind) || peer === 'apiserver'),
+);
+
 function cellsOf(component: Component): readonly Cell[] {
   const { name, target, peers, lease, worksWithoutEtcd, afterEnd, whileAway = afterEnd } = component;
   const prefix = target.startsWith('etcd/') ? 'etcd-' : '';

@@ -70,7 +70,6 @@ async function makeTrial(run: TrialRun, cell: Cell, number: number, stop: AbortS
   const watching = await ACTS[cell.act]({
     connect: cluster.connect,
     engine: cluster.engine,
-    etcd: cluster.opened.etcd.layout,
     clock,
     namespace,
     cell,

@@ -55,7 +55,7 @@ function start(command: (engine: { stop(): void }) => ShellResult) {
     clock,
     namespace: 'chaos',
     leaders: { holderOf: never, etcdLeader: never },
-    etcd: { revision: never, ctl: never },
+    etcd: { members: [], image: 'etcd', reach: () => ({ run: [], ctl: [] }), revision: never, ctl: never },
     shell: { run },
   });
   const steps: UndoStep[] = [];

@@ -36,8 +36,6 @@ export interface EtcdRecording {
 export interface MemberToRecord {
   readonly member: string;
   readonly fromRevision: number;
-  /** Has etcdctl. */
-  readonly image: string;
   readonly onEvents: (events: readonly EtcdEvent[]) => void;
 }
 
@@ -45,15 +43,14 @@ export interface MemberToRecord {
 export function recordMember(
   engine: ChaosEngine,
   folder: RunFolder,
-  { member, fromRevision, image, onEvents }: MemberToRecord,
+  { member, fromRevision, onEvents }: MemberToRecord,
   stop: AbortSignal,
 ): EtcdRecording {
   const { clock, clusterId } = engine.options;
   let reached = fromRevision - 1;
   let said = '';
   const name = `gantry-chaos-${clusterId}-watch-${member}`;
-  const args = () =>
-    watchArguments({ name, clusterId, image, member, keys: ['', '--prefix', '--rev', String(reached + 1)] });
+  const args = () => watchArguments(engine, { name, member, keys: ['', '--prefix', '--rev', String(reached + 1)] });
   const run = async (): Promise<void> => {
     while (!stop.aborted) {
       await engine.options.shell.run('docker', ['rm', '-f', name]);
@@ -137,20 +134,17 @@ export function readKeys(text: string): readonly KeyValue[] {
 
 interface WatchTarget {
   readonly name: string;
-  readonly clusterId: string;
-  readonly image: string;
   readonly member: string;
   /** Arguments of `etcdctl watch`. */
   readonly keys: readonly string[];
 }
 
 /** Arguments of `docker` for a watch of etcd, which prints a JSON object a line. */
-export function watchArguments({ name, clusterId, image, member, keys }: WatchTarget): readonly string[] {
-  const tls = ['--cacert', '/tls/ca.crt', '--cert', '/tls/tls.crt', '--key', '/tls/tls.key'];
+export function watchArguments({ options }: ChaosEngine, { name, member, keys }: WatchTarget): readonly string[] {
+  const { clusterId, etcd } = options;
+  const { run, ctl } = etcd.reach(member);
   return [
-    ...['run', '--rm', '--name', name, '--label', `${CHAOS_LABEL}=${clusterId}`, '--network', `${clusterId}-control`],
-    ...['-v', `${clusterId}_pki-apiserver-etcd:/tls:ro`, '--entrypoint', 'etcdctl', image],
-    ...['--endpoints', `https://${member}:2379`, ...tls],
-    ...['watch', ...keys, '-w', 'json'],
+    ...['run', '--rm', '--name', name, '--label', `${CHAOS_LABEL}=${clusterId}`, ...run],
+    ...['--entrypoint', 'etcdctl', etcd.image, ...ctl, 'watch', ...keys, '-w', 'json'],
   ];
 }

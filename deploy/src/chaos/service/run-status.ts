@@ -2,12 +2,12 @@ import { type Clock, formatTime } from '@gantry/base';
 import type { InvariantVerdict, Verdict } from '@gantry/chaos-checker';
 import { type CheckedResult, saysNothing } from '../campaign.ts';
 import { Leaders } from '../elections.ts';
+import { faultName } from '../fault.ts';
 import {
   type CampaignView,
   describeChecks,
   describeEvents,
   describeResult,
-  faultName,
   seconds,
   violationsOf,
 } from '../show-lines.ts';

@@ -24,6 +24,7 @@ export const exampleResult: CheckedResult = {
   acknowledged: 5,
   unknown: 0,
   longestGapMs: 1_500,
+  rounds: [{ faults: 'cut agent/1 apiserver', longestGapMs: 1_500 }],
   services: new Tally().services,
   violations: [],
   ended: 'by itself',

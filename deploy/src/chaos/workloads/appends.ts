@@ -13,6 +13,7 @@ const REQUEST_MS = 5_000;
 /** A StatefulSet whose pods keep a file, to which clients append. */
 export const APPEND_WORKLOAD: Workload = {
   name: 'appends',
+  pods: 'needed',
   what: 'Clients append numbers to the files of a StatefulSet, whose pods are deleted again and again; in the end, each acknowledged number is in its file once, in order.',
   start: startAppends,
 };

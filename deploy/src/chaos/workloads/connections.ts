@@ -20,6 +20,7 @@ const CLIENTS = ['new', 'new', 'kept-alive'] as const;
 /** A Service whose pods are replaced, under requests all the time. */
 export const CONNECTION_WORKLOAD: Workload = {
   name: 'connections',
+  pods: 'needed',
   what: 'Three clients send requests to a Service all the time while its pods are replaced; gaps, refused and reset connections are counted, and in calm there are none.',
   start: startConnections,
 };

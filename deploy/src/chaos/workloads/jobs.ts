@@ -29,6 +29,7 @@ const CRON_JOB = 'tick';
 /** Jobs, and a CronJob, whose pods leave a mark outside of themselves and end. */
 export const JOB_WORKLOAD: Workload = {
   name: 'jobs',
+  pods: 'needed',
   what: 'A Job of three completions is created every ten seconds, and another one each minute by a CronJob; each completes, counts each pod that succeeded once, and has left a mark for each completion.',
   start: startJobs,
 };

@@ -30,6 +30,7 @@ const APP = 'app';
 /** Deployments with a disruption budget each. The template and the number of replicas of all but one change again and again. */
 export const ROLLOUT_WORKLOAD: Workload = {
   name: 'rollouts',
+  pods: 'needed',
   what: 'Deployments with disruption budgets are changed and scaled again and again, and their pods are evicted; in the end, exactly the last pods run.',
   start: startRollouts,
 };

@@ -20,6 +20,7 @@ const DAEMON = 'everywhere';
 /** A StatefulSet and a DaemonSet, whose pods are deleted by a user. */
 export const SET_WORKLOAD: Workload = {
   name: 'sets',
+  pods: 'needed',
   what: 'Pods of a StatefulSet and of a DaemonSet are deleted again and again; in the end each ordinal and each node has one that is Ready.',
   start: startSets,
 };

@@ -8,6 +8,7 @@ export class Tally {
   unknown = 0;
   longestGapMs = 0;
   #lastAckMs: number | undefined;
+  #gapSinceMark = 0;
   /** Of requests to Services. */
   readonly services = {
     served: 0,
@@ -26,8 +27,20 @@ export class Tally {
   ack(atMs: number): void {
     this.acknowledged++;
     if (this.#load === 'over') return;
-    if (this.#lastAckMs !== undefined) this.longestGapMs = Math.max(this.longestGapMs, atMs - this.#lastAckMs);
+    const gapMs = atMs - (this.#lastAckMs ?? atMs);
+    this.longestGapMs = Math.max(this.longestGapMs, gapMs);
+    this.#gapSinceMark = Math.max(this.#gapSinceMark, gapMs);
     this.#lastAckMs = atMs;
+  }
+
+  /** Longest gaps are measured anew, beside the one of the whole load. */
+  mark(): void {
+    this.#gapSinceMark = 0;
+  }
+
+  /** The longest gap that ended after the last mark, or goes on. */
+  gapSinceMark(nowMs: number): number {
+    return Math.max(this.#gapSinceMark, nowMs - (this.#lastAckMs ?? nowMs));
   }
 
   /** A Service has responded to a client, so long after its last response to it. */

@@ -38,6 +38,8 @@ export interface Workload {
   readonly name: string;
   /** One sentence for `--help` and docs/chaos.md. */
   readonly what: string;
+  /** It is nothing without agents that run pods. */
+  readonly pods?: 'needed';
   /** Creates its objects and works until `stop`. */
   start(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload>;
 }

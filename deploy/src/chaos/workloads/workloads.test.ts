@@ -59,6 +59,16 @@ test('what is sent when the load is over makes no gap', () => {
   expect(tally).toMatchObject({ acknowledged: 3, longestGapMs: 100 });
 });
 
+test('the longest gap since a mark counts one that goes on, and not those before', () => {
+  const tally = new Tally();
+  for (const atMs of [0, 5_000]) tally.ack(atMs);
+  tally.mark();
+  for (const atMs of [5_010, 5_310]) tally.ack(atMs);
+  expect(tally.gapSinceMark(5_400)).toBe(300);
+  expect(tally.gapSinceMark(6_000)).toBe(690);
+  expect(tally.longestGapMs).toBe(5_000);
+});
+
 test('a Deployment is scaled up one by one, and down at once', () => {
   expect(stepsTo(5, 2)).toEqual([3, 4, 5]);
   expect(stepsTo(2, 5)).toEqual([2]);

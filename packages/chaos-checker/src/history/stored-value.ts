@@ -44,16 +44,12 @@ export function decodeStored(bytes: Buffer): StoredValue | string {
   return { index: bytes[INDEX_BYTE] ?? 0, writer, electionKey, epoch, incarnation, json };
 }
 
-const VERSIONS_PER_REVISION = 256;
+/** So many resourceVersions has a revision of etcd: a write's place in its transaction is the rest. */
+export const VERSIONS_PER_REVISION = 256;
 
 /** The resourceVersion of a write at this place of a revision. */
 export function resourceVersionOf(revision: number, index: number): number {
   return revision * VERSIONS_PER_REVISION + index;
-}
-
-/** The etcd revision of a resourceVersion. */
-export function revisionOf(resourceVersion: number): number {
-  return Math.floor(resourceVersion / VERSIONS_PER_REVISION);
 }
 
 export const REGISTRY = '/registry/';

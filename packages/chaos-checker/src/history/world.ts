@@ -2,14 +2,15 @@ import { Buffer } from 'node:buffer';
 import type { EngineLine, EtcdEvent, FaultLine, Run } from '../artifacts.ts';
 import type { Source } from '../read-artifacts.ts';
 import type { ApiObject } from './api-objects.ts';
+import { decodeKubernetes, KubernetesNames } from './kubernetes-storage.ts';
 import {
   decodeStored,
   type Fence,
   type ObjectName,
   parseObjectKey,
   REGISTRY,
-  resourceVersionOf,
   type StoredValue,
+  VERSIONS_PER_REVISION,
 } from './stored-value.ts';
 
 /** A version of an object in etcd. */
@@ -86,7 +87,7 @@ const RUNNING: ReadonlySet<string> = new Set(['running', 'paused']);
 
 /** The state of cluster and engines at the present line of the run: the index that all invariants share. */
 export class World {
-  readonly run: Pick<Run, 'clusterId' | 'incarnation' | 'options'> & { readonly endedAtMs?: number };
+  readonly run: Pick<Run, 'clusterId' | 'incarnation' | 'options' | 'storage'> & { readonly endedAtMs?: number };
   /** The end of the same workload without faults, if the run has it. */
   undisturbed: World | undefined;
   readonly objects = new Map<string, ObjectVersion>();
@@ -109,10 +110,16 @@ export class World {
   readonly problems: string[] = [];
   nowMs = 0;
   readonly #versions = new Map<string, { version: number; createRevision: number }>();
+  /** How many resourceVersions a revision of etcd has. */
+  readonly versionsPerRevision: number;
+  /** Of Kubernetes' objects; undefined where etcd is Gantry's. */
+  readonly #foreign: KubernetesNames | undefined;
 
   constructor(run: World['run']) {
     this.run = run;
     this.incarnation = run.incarnation;
+    this.#foreign = run.storage === 'kubernetes' ? new KubernetesNames() : undefined;
+    this.versionsPerRevision = this.#foreign === undefined ? VERSIONS_PER_REVISION : 1;
   }
 
   /** Objects of a resource: `pods`, `apps/deployments`. */
@@ -217,27 +224,29 @@ export class World {
     fences: ReadonlyMap<string, Fence>,
     lastIndex: Map<string, number>,
   ): Change | undefined {
-    const name = parseObjectKey(event.key);
-    if (name === undefined) {
-      this.problem(`${at.source.file}:${at.source.line}: ${event.key} names no object`);
+    const name = this.#foreign === undefined ? parseObjectKey(event.key) : this.#foreign.nameOf(event);
+    const decode = this.#foreign === undefined ? decodeStored : decodeKubernetes;
+    const stored = event.type === 'put' ? decode(Buffer.from(event.value, 'base64')) : undefined;
+    if (typeof stored === 'string' || (name === undefined && this.#foreign === undefined)) {
+      const wrong =
+        typeof stored === 'string' ? `the value of ${event.key} has ${stored}` : `${event.key} names no object`;
+      this.problem(`${at.source.file}:${at.source.line}: ${wrong}`);
       return undefined;
     }
-    const before = this.objects.get(event.key);
-    const place = { ...name, key: event.key, ...at };
-    if (event.type === 'delete') {
+    if (name === undefined) return undefined;
+    const key = this.#foreign === undefined ? event.key : keyOf(name);
+    const before = this.objects.get(key);
+    const place = { ...name, key, ...at };
+    const versionAt = (index: number) => at.revision * this.versionsPerRevision + index;
+    if (stored === undefined) {
       const index = (lastIndex.get(name.resource) ?? -1) + 1;
       lastIndex.set(name.resource, index);
       if (before !== undefined) this.#remove(before);
       const fence = fences.get(event.key);
-      return { ...place, resourceVersion: resourceVersionOf(at.revision, index), before, after: undefined, fence };
-    }
-    const stored = decodeStored(Buffer.from(event.value, 'base64'));
-    if (typeof stored === 'string') {
-      this.problem(`${at.source.file}:${at.source.line}: the value of ${event.key} has ${stored}`);
-      return undefined;
+      return { ...place, resourceVersion: versionAt(index), before, after: undefined, fence };
     }
     lastIndex.set(name.resource, stored.index);
-    const after = new Version(place, stored);
+    const after = new Version({ ...place, resourceVersion: versionAt(stored.index) }, stored);
     if (before !== undefined) this.#remove(before);
     this.#insert(after);
     const { resourceVersion, fence } = after;
@@ -375,7 +384,7 @@ class Version implements ObjectVersion {
   #object: ApiObject | undefined;
 
   constructor(
-    place: ObjectName & { key: string; revision: number; atMs: number; source: Source },
+    place: ObjectName & Pick<ObjectVersion, 'key' | 'revision' | 'resourceVersion' | 'atMs' | 'source'>,
     stored: StoredValue,
   ) {
     this.key = place.key;
@@ -385,7 +394,7 @@ class Version implements ObjectVersion {
     this.revision = place.revision;
     this.atMs = place.atMs;
     this.source = place.source;
-    this.resourceVersion = resourceVersionOf(place.revision, stored.index);
+    this.resourceVersion = place.resourceVersion;
     const { electionKey, epoch, incarnation } = stored;
     this.fence = electionKey === '' ? NO_FENCE : { electionKey, epoch, incarnation };
     this.writer = stored.writer;

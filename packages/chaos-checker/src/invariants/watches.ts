@@ -76,7 +76,8 @@ class Watches implements Observer {
     const known = this.#logs.get(id);
     if (known !== undefined) return known;
     const all = this.#changes.get(resource) ?? [];
-    const log = new ChangeLog(namespace === undefined ? all : all.filter(({ key }) => key.startsWith(`${namespace}/`)));
+    const own = namespace === undefined ? all : all.filter(({ key }) => key.startsWith(`${namespace}/`));
+    const log = new ChangeLog(own, this.#world.versionsPerRevision);
     this.#logs.set(id, log);
     return log;
   }

@@ -2,42 +2,41 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { accessSync, constants, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { systemClock } from '@gantry/base';
+import { errorMessage, systemClock } from '@gantry/base';
 import { createHttpClient, type HttpClient } from '@gantry/client';
 import { type Lease, LEASES, type Node, NODES } from '@gantry/objects';
-import type { OpenCluster } from '../../cluster/open-cluster.ts';
-import { CommandError } from '../../machine/command-error.ts';
-import { mustRun, type Shell, withLimit } from '../../machine/shell.ts';
-import type { ChaosCluster } from '../chaos-cluster.ts';
-import { CHAOS_LABEL, ChaosEngine } from '../engine.ts';
-import { chaosFolder, type Journal } from '../journal.ts';
-import type { UndoStep } from '../undo.ts';
-import { untilRight } from '../workloads/until-right.ts';
-import { CELLS } from './cells.ts';
+import type { OpenCluster } from '../cluster/open-cluster.ts';
+import { CommandError } from '../machine/command-error.ts';
+import { mustRun, type Shell, withLimit } from '../machine/shell.ts';
+import { type ChaosCluster, readRevision } from './chaos-cluster.ts';
+import { CHAOS_LABEL, ChaosEngine, type EtcdAccess, kubernetesProjectOf } from './engine.ts';
+import { chaosFolder, type Journal } from './journal.ts';
+import type { UndoStep } from './undo.ts';
+import { untilRight } from './workloads/until-right.ts';
 
 const PROGRAMS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 const STARTS_MS = 180_000;
 const COMMAND_MS = 120_000;
 const LOOK_MS = 5_000;
 const ELECTED = ['kube-scheduler', 'kube-controller-manager'] as const;
+const ETCD = 'etcd-0';
+const ETCD_URL = `http://${ETCD}:2379`;
 const CERTIFICATES = '/tmp/certificates';
-
-/** The cells that are the same at Kubernetes: it has one etcd, and its agents and API servers are not elected. */
-export const KUBERNETES_CELLS = CELLS.filter(
-  ({ component, kind, peer }) =>
-    ['scheduler', 'controller-manager', 'API server'].includes(component) &&
-    (['kill', 'terminate', 'pause'].includes(kind) || peer === 'apiserver'),
-);
 
 /**
  * Kubernetes' control plane beside the cluster: one etcd, one API server, and two controller-managers and schedulers with their defaults,
  * in containers that the engine restarts. `programs` is a folder with its programs. It has one Node, which no kubelet keeps alive, so
- * the controller for lost nodes does not run. Throws CommandError if it does not start. Disposing removes it.
+ * the controller for lost nodes does not run. `apiServerFlags` are added to the API server's. Throws CommandError if it does not start.
+ * Disposing removes it.
  */
-export async function startKubernetes(opened: OpenCluster, programs: string): Promise<ChaosCluster & AsyncDisposable> {
+export async function startKubernetes(
+  opened: OpenCluster,
+  programs: string,
+  apiServerFlags: readonly string[] = [],
+): Promise<ChaosCluster & AsyncDisposable> {
   const { clusterId, config, shell: unlimited } = opened;
   const shell = withLimit(unlimited, COMMAND_MS);
-  const project = `${clusterId}-kubernetes`;
+  const project = kubernetesProjectOf(clusterId);
   const folder = join(chaosFolder(config), 'kubernetes');
   for (const program of PROGRAMS) requireProgram(join(programs, program));
   const port = await freePort();
@@ -47,7 +46,7 @@ export async function startKubernetes(opened: OpenCluster, programs: string): Pr
     await mustRun(shell, 'docker', [...compose, 'down', '-t', '0', '-v']);
     rmSync(folder, { recursive: true, force: true });
   };
-  writeFiles(folder, token, composeFile({ opened, programs, folder, port }));
+  writeFiles(folder, token, composeFile({ opened, programs, folder, port, apiServerFlags }));
   try {
     await mustRun(shell, 'docker', [...compose, 'up', '-d']);
     const ca = await certificateOf(shell, project);
@@ -64,8 +63,18 @@ export async function startKubernetes(opened: OpenCluster, programs: string): Pr
 }
 
 /** What was done to a system that is removed in the end, whatever is left of it. */
-export class ForgottenSteps implements Pick<Journal, 'add' | 'stepsOf' | 'drop'> {
+export class ForgottenSteps implements Pick<Journal, 'steps' | 'stepsOf' | 'begin' | 'add' | 'drop' | 'end'> {
   readonly #steps = new Map<string, readonly UndoStep[]>();
+
+  get steps(): readonly UndoStep[] {
+    return [...this.#steps.values()].flat();
+  }
+
+  begin(): void {}
+
+  end(): void {
+    this.#steps.clear();
+  }
 
   add(fault: string, steps: readonly UndoStep[]): void {
     this.#steps.set(fault, [...this.stepsOf(fault), ...steps]);
@@ -103,9 +112,10 @@ interface Layout {
   readonly programs: string;
   readonly folder: string;
   readonly port: number;
+  readonly apiServerFlags: readonly string[];
 }
 
-function composeFile({ opened, programs, folder, port }: Layout) {
+function composeFile({ opened, programs, folder, port, apiServerFlags }: Layout) {
   const labels = { [CHAOS_LABEL]: opened.clusterId };
   const service = (command: readonly string[], replicas: number) => ({
     image: opened.image,
@@ -121,7 +131,7 @@ function composeFile({ opened, programs, folder, port }: Layout) {
   return {
     networks: { default: { labels } },
     services: {
-      'etcd-0': {
+      [ETCD]: {
         image: opened.etcd.layout.image,
         user: '0',
         restart: 'always',
@@ -130,17 +140,18 @@ function composeFile({ opened, programs, folder, port }: Layout) {
         command: [
           '--data-dir=/tmp/etcd',
           '--listen-client-urls=http://0.0.0.0:2379',
-          '--advertise-client-urls=http://etcd-0:2379',
+          `--advertise-client-urls=${ETCD_URL}`,
         ],
       },
       apiserver: {
         ...service(
           [
             '/kubernetes/kube-apiserver',
-            '--etcd-servers=http://etcd-0:2379',
+            `--etcd-servers=${ETCD_URL}`,
             `--cert-dir=${CERTIFICATES}`,
             '--token-auth-file=/config/tokens.csv',
             '--authorization-mode=RBAC',
+            ...apiServerFlags,
             '--service-cluster-ip-range=10.96.0.0/16',
             '--service-account-issuer=https://kubernetes.default.svc',
             '--service-account-key-file=/config/accounts.pub',
@@ -207,7 +218,7 @@ interface Parts {
 }
 
 function clusterOf({ opened, shell, project, folder, connect }: Parts): ChaosCluster {
-  /** No fault of `KUBERNETES_CELLS` asks for it. */
+  /** No fault that is compared asks for it. */
   const refuse = (what: string) => (): Promise<never> =>
     Promise.reject(new CommandError(`Kubernetes beside the cluster has no ${what}`));
   const leases = async (): Promise<readonly Lease[]> => {
@@ -220,27 +231,33 @@ function clusterOf({ opened, shell, project, folder, connect }: Parts): ChaosClu
     shell,
     clock: systemClock,
     namespace: '',
-    etcd: { ctl: refuse('etcdctl'), revision: refuse('etcdctl') },
+    etcd: etcdOf({ opened, shell, project }),
     leaders: {
       // `<name of the host>_<uuid>`; a container is called like the beginning of its id.
       holderOf: async (service) =>
         (await leases()).find(({ metadata }) => metadata.name === `kube-${service}`)?.spec?.holderIdentity ?? '',
-      etcdLeader: () => Promise.resolve('etcd-0'),
+      etcdLeader: () => Promise.resolve(ETCD),
     },
   });
   return {
     opened,
     engine,
+    storage: 'kubernetes',
     folder,
     connect,
     look: refuse('status'),
-    podImage: refuse('image for pods'),
+    // No workload of a comparison has pods.
+    podImage: () => Promise.resolve(opened.image),
     problems: async () => {
       const services = await engine.services();
       const down = services.filter(({ state }) => state !== 'running').map(({ name, state }) => `${name} is ${state}`);
       if (down.length > 0) return down;
-      const found = await leases();
-      return ELECTED.filter((name) => !isHeld(found, name, services)).map((name) => `${name} has no leader`);
+      try {
+        const found = await leases();
+        return ELECTED.filter((name) => !isHeld(found, name, services)).map((name) => `${name} has no leader`);
+      } catch (error) {
+        return [`the API does not respond: ${errorMessage(error)}`];
+      }
     },
     command: refuse('command'),
     removeWebhook: refuse('webhook'),
@@ -248,6 +265,14 @@ function clusterOf({ opened, shell, project, folder, connect }: Parts): ChaosClu
     rollTo: refuse('other image'),
     compose: refuse('services of Compose'),
   };
+}
+
+function etcdOf({ opened, shell, project }: Pick<Parts, 'opened' | 'shell' | 'project'>): EtcdAccess {
+  const { image } = opened.etcd.layout;
+  const reach = { run: ['--network', `${project}_default`], ctl: ['--endpoints', ETCD_URL] };
+  const ctl: EtcdAccess['ctl'] = (args) =>
+    mustRun(shell, 'docker', ['run', '--rm', ...reach.run, '--entrypoint', 'etcdctl', image, ...reach.ctl, ...args]);
+  return { members: [ETCD], image, reach: () => reach, ctl, revision: () => readRevision(ctl) };
 }
 
 function isHeld(leases: readonly Lease[], name: string, containers: readonly { readonly id: string }[]): boolean {
