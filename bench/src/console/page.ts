@@ -5,7 +5,7 @@ const CHROMIUM = '/usr/bin/chromium';
 /** As root, Chromium has no sandbox. */
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 const LIMIT_MS = 300_000;
-/** Keeps the time between two frames, in milliseconds, until somebody takes them. */
+/** Records the times between two frames, in milliseconds, until they are read. */
 const COUNT_FRAMES = `(() => {
   const frames = (window.__frames = []);
   let last;

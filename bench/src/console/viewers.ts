@@ -12,7 +12,7 @@ const WATCHED = [
   '/apis/apps/v1/replicasets',
 ];
 
-/** Open watches; nobody reads what they bring. */
+/** Open watches, whose events are discarded. */
 export interface Watches extends Disposable {
   readonly count: number;
   /** How many the server has ended: these cost nothing any more. */

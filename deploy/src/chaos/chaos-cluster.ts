@@ -141,7 +141,7 @@ export async function runningImage({ clusterId, shell }: OpenCluster): Promise<s
 
 const TLS = ['--cacert', '/tls/ca.crt', '--cert', '/tls/tls.crt', '--key', '/tls/tls.key'];
 
-/** The current revision: any read has it, also of a key that is not there. */
+/** The current revision. Every read returns it, also that of a key that does not exist. */
 export async function readRevision(ctl: EtcdAccess['ctl']): Promise<number> {
   const read = JSON.parse(await ctl(['get', '/gantry/incarnation', '-w', 'json'])) as { header: { revision: number } };
   return read.header.revision;
