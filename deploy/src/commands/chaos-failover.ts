@@ -11,7 +11,7 @@ import { makeTrials, type TrialRun } from '../chaos/failover/run-trials.ts';
 import { formatTable, parseTrials, type Trial } from '../chaos/failover/table.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
 import { ForgottenSteps, startKubernetes } from '../chaos/kubernetes.ts';
-import { removeNamespace } from '../chaos/leftovers.ts';
+import { removeImages, removeNamespace } from '../chaos/leftovers.ts';
 import { prepareCluster } from '../chaos/prepare-cluster.ts';
 import { undoAll } from '../chaos/undo.ts';
 import { makeNamespace } from '../chaos/workloads/run-workloads.ts';
@@ -94,6 +94,7 @@ async function makeAllTrials(opened: OpenCluster, options: Options, ours: Side, 
     await removeNamespace(api, NAMESPACE).catch((error: unknown) =>
       say(`${NAMESPACE} is not removed: ${errorMessage(error)}`),
     );
+    await removeImages(opened.shell, opened.clusterId);
   }
 }
 

@@ -15,40 +15,18 @@ import {
 } from '@gantry/objects';
 import { CommandError } from '../../machine/command-error.ts';
 import { STORAGE_OWNER_KEY } from '../chaos-cluster.ts';
-import type { ChaosEngine } from '../engine.ts';
 import { startLines } from '../recording/line-process.ts';
 import { watchArguments } from '../recording/record-etcd.ts';
 import { untilRight } from '../workloads/until-right.ts';
-import type { ActName, Cell } from './cells.ts';
-
-/** What a trial works with. */
-interface ActContext {
-  readonly connect: () => HttpClient;
-  readonly engine: ChaosEngine;
-  readonly clock: Clock;
-  readonly namespace: string;
-  readonly cell: Cell;
-  /** Unique for the trial. */
-  readonly name: string;
-  /** The node of the agent that is struck; '' for other components. */
-  readonly node: string;
-}
-
-/** A client that looks for the first useful act after a fault. Times are Unix milliseconds. */
-export interface Watching {
-  /** When the client saw the first act that was asked for after the fault. Rejects when `signal` is aborted. */
-  seen(struckAt: number, signal: AbortSignal): Promise<number>;
-  /** Removes what it made. Call it when the fault is healed. */
-  end(): Promise<void>;
-}
+import { type ActContext, READY_MS, untilFound, type Watching, within } from './act.ts';
+import { watchConnections, watchIngress, watchNewServices } from './answers.ts';
+import type { ActName } from './cells.ts';
 
 /** So many objects are made at most after the fault: each pod costs the nodes something. */
 const MOST_CREATED = 8;
 const SETTLE_MS = 300;
-const REQUEST_MS = 15_000;
 const WRITERS = 4;
 const WRITE_EVERY_MS = 20;
-const READY_MS = 120_000;
 const LOOKERS = 3;
 const LOOK_EVERY_MS = 50;
 const LOOK_MS = 1_000;
@@ -66,6 +44,9 @@ export const ACTS: Readonly<Record<ActName, (context: ActContext) => Promise<Wat
   holder: (context) => watchLease(context, hasAnotherHolder),
   renewal: (context) => watchLease(context, (now, _, struckAt) => now.holder !== '' && now.renewedAt > struckAt),
   successor: watchSuccessor,
+  connections: watchConnections,
+  'new-service': watchNewServices,
+  ingress: watchIngress,
 };
 
 /** An object that a client makes, and what of it shows that the component works. */
@@ -78,8 +59,6 @@ interface Created {
   doneFor(object: KubeObject): string | undefined;
   readonly made: Resource;
 }
-
-const within = () => AbortSignal.timeout(REQUEST_MS);
 
 const podObject = (key: { readonly namespace: string; readonly name: string }, nodeName?: string): Pod => ({
   apiVersion: 'v1',
@@ -183,15 +162,6 @@ async function watchCreated(context: ActContext, kind: Created): Promise<Watchin
       api[Symbol.dispose]();
     },
   };
-}
-
-async function untilFound<T>(clock: Clock, signal: AbortSignal, find: () => T | undefined): Promise<T> {
-  for (;;) {
-    const found = find();
-    if (found !== undefined) return found;
-    signal.throwIfAborted();
-    await pause(clock, 10, signal);
-  }
 }
 
 /**

@@ -10,7 +10,10 @@ export type ActName =
   | 'holder'
   | 'renewal'
   | 'pod-starts'
-  | 'successor';
+  | 'successor'
+  | 'connections'
+  | 'new-service'
+  | 'ingress';
 
 /** One cell of the table: a fault of a component, and what shows that its work goes on. */
 export interface Cell {
@@ -29,8 +32,8 @@ export interface Cell {
 interface Component {
   readonly name: string;
   readonly target: Target;
-  /** Whom it is cut off from: the name in the table, and the target. */
-  readonly peers: Readonly<Record<string, Target>>;
+  /** Whom it is cut off from: the name in the table, and the target. Of a component without replicas absent: only its restarts have a next act. */
+  readonly peers?: Readonly<Record<string, Target>>;
   readonly lease?: string;
   /** Of one that does not need etcd for its work: its Lease. */
   readonly worksWithoutEtcd?: string;
@@ -83,6 +86,10 @@ const COMPONENTS: readonly Component[] = [
     afterEnd: 'renewal',
     whileAway: 'holder',
   },
+  { name: 'load balancer', target: 'load-balancer/1', afterEnd: 'writes' },
+  { name: 'proxy, known Services', target: 'proxy/1', afterEnd: 'connections' },
+  { name: 'proxy, new Services', target: 'proxy/1', afterEnd: 'new-service' },
+  { name: 'ingress', target: 'ingress/1', afterEnd: 'ingress' },
 ];
 
 /** All cells, in the order of the table. */
@@ -99,17 +106,17 @@ function cellsOf(component: Component): readonly Cell[] {
   const { name, target, peers, lease, worksWithoutEtcd, afterEnd, whileAway = afterEnd } = component;
   const prefix = target.startsWith('etcd/') ? 'etcd-' : '';
   const about = { component: name, target, ...(lease === undefined ? {} : { lease }) };
-  const cuts = Object.entries(peers).flatMap(([what, peer]): readonly Cell[] => {
+  const cuts = Object.entries(peers ?? {}).flatMap(([what, peer]): readonly Cell[] => {
     const handover = peer !== 'etcd' || worksWithoutEtcd === undefined ? {} : { afterHandover: worksWithoutEtcd };
     return [
       { ...about, ...handover, fault: `cut from ${what}`, kind: 'cut', peer, act: whileAway },
       { ...about, ...handover, fault: `its packets to ${what} are lost`, kind: 'cut-requests', peer, act: whileAway },
     ];
   });
-  return [
+  const ends: readonly Cell[] = [
     { ...about, fault: 'SIGKILL', kind: `${prefix}kill`, act: afterEnd },
     { ...about, fault: 'SIGTERM', kind: `${prefix}terminate`, act: afterEnd },
-    { ...about, fault: 'pause', kind: `${prefix}pause`, act: whileAway },
-    ...cuts,
   ];
+  if (peers === undefined) return ends;
+  return [...ends, { ...about, fault: 'pause', kind: `${prefix}pause`, act: whileAway }, ...cuts];
 }

@@ -1,13 +1,15 @@
 import { type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import { NODES } from '@gantry/objects';
 import { CommandError } from '../../machine/command-error.ts';
+import { mustReadSettings } from '../../settings/ensure-settings.ts';
 import type { ChaosCluster } from '../chaos-cluster.ts';
 import type { ChaosContainer } from '../engine.ts';
 import type { FaultKind, PlannedFault } from '../fault.ts';
 import type { Journal } from '../journal.ts';
 import { undoAll } from '../undo.ts';
 import { untilRight } from '../workloads/until-right.ts';
-import { ACTS, type Watching } from './acts.ts';
+import type { Watching } from './act.ts';
+import { ACTS } from './acts.ts';
 import type { Cell } from './cells.ts';
 import { nextCell, type Trial } from './table.ts';
 
@@ -74,6 +76,8 @@ async function makeTrial(run: TrialRun, cell: Cell, number: number, stop: AbortS
     namespace,
     cell,
     name,
+    podImage: cluster.podImage,
+    ingressPort: mustReadSettings(cluster.opened.config).ingressHttpPort,
     node,
   });
   try {

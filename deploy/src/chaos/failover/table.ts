@@ -55,6 +55,9 @@ const ACT_TEXTS: Readonly<Record<Cell['act'], string>> = {
   renewal: 'its Lease is renewed',
   'pod-starts': 'a new pod of its node runs',
   successor: "the successor of its node's pod is Ready",
+  connections: 'new connections to a Service of before are answered',
+  'new-service': 'a new Service answers',
+  ingress: 'requests through an Ingress are answered',
 };
 
 /**

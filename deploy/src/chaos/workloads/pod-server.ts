@@ -98,6 +98,8 @@ export const dataClaim = (name: string) => ({
 });
 
 interface Ask {
+  /** The header, if it is not that of the URL. */
+  readonly host?: string;
   readonly method?: 'GET' | 'POST';
   readonly body?: string;
   readonly agent?: Agent;
@@ -110,10 +112,12 @@ class AnswerError extends Error {
 }
 
 /** Sends one request. Rejects without a successful response; `code` of the error tells why. */
-export function ask(url: string, { method = 'GET', body, agent, timeoutMs }: Ask): Promise<string> {
+export function ask(url: string, { host, method = 'GET', body, agent, timeoutMs }: Ask): Promise<string> {
   return new Promise((resolve, reject) => {
     // Without an agent, each request has a connection of its own.
-    const sent = request(url, { method, agent: agent ?? false, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
+    const headers = host === undefined ? {} : { headers: { host } };
+    const options = { method, ...headers, agent: agent ?? false, signal: AbortSignal.timeout(timeoutMs) };
+    const sent = request(url, options, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       response.on('error', reject);
