@@ -120,6 +120,11 @@ export interface Lease {
   readonly id: string;
   /** Granted by etcd; may be more than was requested. */
   readonly ttlMs: number;
+  /**
+   * The term of etcd's own leader, which each election of one makes greater. A member that has to wait for a leader before it renews states the
+   * term that it knew before.
+   */
+  readonly raftTerm: number;
 }
 
 /** Grants, renews and revokes leases. */

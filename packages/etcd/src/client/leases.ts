@@ -52,5 +52,5 @@ export function createLeases(members: MemberSet, clock: Clock): Leases {
 }
 
 function toLease(wire: WireLease): Lease {
-  return { id: wire.ID.toString(), ttlMs: Number(wire.TTL) * 1000 };
+  return { id: wire.ID.toString(), ttlMs: Number(wire.TTL) * 1000, raftTerm: Number(wire.header?.raftTerm ?? 0n) };
 }

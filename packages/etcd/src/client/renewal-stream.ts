@@ -10,7 +10,7 @@ import {
 import type { MemberConnection, Stream as MemberStream } from './member-connection.ts';
 
 /** A lease in etcd's form. */
-export type WireLease = Pick<LeaseKeepAliveResponse, 'ID' | 'TTL'>;
+export type WireLease = Pick<LeaseKeepAliveResponse, 'ID' | 'TTL' | 'header'>;
 
 interface Waiting {
   readonly resolve: (answer: WireLease) => void;

@@ -145,8 +145,8 @@ async function tryToWin(options: CampaignOptions, signal: AbortSignal): Promise<
         epoch: holder.createRevision,
         incarnation: Buffer.from(incarnation.value).toString(),
       };
-      pace.observe(clock.monotonicMs() - sentAtMs);
-      return { term, lease, wantedMs, sentAtMs, incarnationRevision: incarnation.modRevision };
+      const lateMs = clock.monotonicMs() - sentAtMs;
+      return { term, lease, wantedMs, sentAtMs, lateMs, incarnationRevision: incarnation.modRevision };
     }
   } catch (error) {
     await giveUp(options, lease);

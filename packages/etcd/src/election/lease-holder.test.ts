@@ -1,3 +1,4 @@
+import { pause } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { EtcdError } from '../etcd-error.ts';
@@ -15,6 +16,8 @@ describe('a held lease', () => {
   let clock: ManualClock;
   /** Milliseconds until the response to a renewal arrives. */
   let answerMs: number;
+  /** Members that give no answer in time. */
+  let isSilent: boolean;
   let states: LeaseState[];
   /** Times to live of the leases that carried the key. */
   let leases: number[];
@@ -26,6 +29,7 @@ describe('a held lease', () => {
     clock = new ManualClock();
     call = { signal: new AbortController().signal };
     answerMs = 0;
+    isSilent = false;
     states = [];
     leases = [];
   });
@@ -46,6 +50,10 @@ describe('a held lease', () => {
       grant: etcd.grant.bind(etcd),
       revoke: etcd.revoke.bind(etcd),
       keepAlive: async (id, options) => {
+        if (isSilent) {
+          await pause(clock, options.timeoutMs ?? Infinity, options.signal);
+          throw new EtcdError('unavailable', 'no response');
+        }
         const renewed = await etcd.keepAlive(id, options);
         if (answerMs > 0) await new Promise<void>((resolve) => clock.setTimer(answerMs, resolve));
         return renewed;
@@ -64,7 +72,7 @@ describe('a held lease', () => {
         pace: new LeasePace({ ttlMs: TTL_MS, maxTtlMs: 8000 }, clock),
         onLease: (ttlMs) => leases.push(ttlMs),
       },
-      { lease, wantedMs: TTL_MS, sentAtMs: clock.monotonicMs() },
+      { lease, wantedMs: TTL_MS, sentAtMs: clock.monotonicMs(), lateMs: 0 },
     );
     void (async () => {
       for await (const state of held.states) states.push(state);
@@ -131,6 +139,40 @@ describe('a held lease', () => {
     held.release();
   });
 
+  it.each([
+    // A follower reads its term, and then waits for a leader.
+    ['the term that it knew before', 'after'],
+    ['the new term', 'before'],
+  ] as const)('keeps its time to live when etcd had no leader, and the member states %s', async (_, elected) => {
+    await hold();
+    await clock.advance(400);
+    answerMs = 1200;
+    if (elected === 'before') etcd.electLeader();
+    await clock.advance(200);
+    if (elected === 'after') etcd.electLeader();
+    await clock.advance(1000);
+    answerMs = 0;
+    await clock.advance(10_000);
+    expect(leases).toEqual([TTL_MS]);
+    expect(states).toEqual([]);
+    // What is late in the term of the new leader counts.
+    answerMs = 600;
+    await clock.advance(2000);
+    expect(leases).toEqual([TTL_MS, 4000]);
+    held.release();
+  });
+
+  it('renews again at once after a late renewal, to know whether etcd had no leader', async () => {
+    await hold();
+    isSilent = true;
+    await clock.advance(999);
+    isSilent = false;
+    // The renewal of 0.5 s has failed, and is repeated after a pause of at most 0.1 s.
+    await clock.advance(101);
+    expect(leases).toEqual([TTL_MS, 4000]);
+    held.release();
+  });
+
   /** A store whose `nth` transaction has an unknown outcome; the transaction arrives when `land` is called. */
   const unknown = (nth: number) => {
     let land: (() => TransactionResult | EtcdError) | undefined;
@@ -176,7 +218,7 @@ describe('a held lease', () => {
     const { kv } = unknown(2);
     await hold({ ...kv, range: () => Promise.reject(new EtcdError('unavailable', 'no response')) });
     answerMs = 600;
-    await clock.advance(1200);
+    await clock.advance(1800);
     expect(leases).toEqual([TTL_MS, 4000]);
     answerMs = 0;
     // A renewal after 20 s moves the key to a lease of 2 s, and nobody finds out whether it has moved.

@@ -26,12 +26,20 @@ export interface GrantedLease {
   readonly wantedMs: number;
   /** Monotonic time at which it was requested. */
   readonly sentAtMs: number;
+  /** How long it took until it carried the key, in milliseconds. */
+  readonly lateMs: number;
 }
 
 /** A key that must stay as it is for the length of the term. */
 interface TermKey {
   readonly key: string;
   readonly isKept: (kv: KeyValue | undefined) => boolean;
+}
+
+/** How late a renewal was, and etcd's term before it. */
+interface Lateness {
+  readonly lateMs: number;
+  readonly raftTerm: number;
 }
 
 interface NextLease {
@@ -68,6 +76,9 @@ const RETRY: BackoffOptions = { initialMs: 50, maxMs: 100, jitter: 0.5 };
  * Renews a lease four times per time to live, at another member after each failure. The local deadline counts from the time at which the
  * last successful renewal was sent. When renewals become late, the key moves to a lease with a longer time to live, and back when they are
  * in time again. The key's create revision, which is the epoch, does not change.
+ *
+ * A renewal that waited until etcd had a leader again does not count as late: the new leader has given each lease its whole time to live, and
+ * the wait says nothing about this machine.
  */
 export function holdLease(options: HolderOptions, granted: GrantedLease): HeldLease {
   return new LeaseHolder(options, granted);
@@ -92,11 +103,16 @@ class LeaseHolder implements HeldLease {
   #wantedMs: number;
   /** A lease to which the key is moving. */
   #next: NextLease | undefined;
+  /** Of the last renewal. Whether etcd had no leader meanwhile is known by the next one. */
+  #last: Lateness;
+  #raftTerm: number;
 
-  constructor(options: HolderOptions, { lease, wantedMs, sentAtMs }: GrantedLease) {
+  constructor(options: HolderOptions, { lease, wantedMs, sentAtMs, lateMs }: GrantedLease) {
     this.#options = options;
     this.#lease = lease;
     this.#wantedMs = wantedMs;
+    this.#raftTerm = lease.raftTerm;
+    this.#last = { lateMs, raftTerm: lease.raftTerm };
     this.#armDeadline(deadlineOf(sentAtMs, lease.ttlMs));
     options.onLease?.(lease.ttlMs);
     const watches = this.#termKeys().map((termKey) => this.#watchKey(termKey));
@@ -112,6 +128,8 @@ class LeaseHolder implements HeldLease {
   }
 
   release(): void {
+    // Nobody will know better.
+    this.#options.pace.observe(this.#last.lateMs);
     this.#cancelDeadline();
     this.#stop.abort();
     this.#change.notify();
@@ -148,7 +166,7 @@ class LeaseHolder implements HeldLease {
   }
 
   async #renew(): Promise<void> {
-    const { clock, etcd, random } = this.#options;
+    const { clock, etcd, random, pace } = this.#options;
     const { signal } = this.#stop;
     let member = 0;
     let failures = 0;
@@ -165,9 +183,12 @@ class LeaseHolder implements HeldLease {
         if (this.#state === 'in-doubt' && !(await this.#stillOurs(call))) return this.#enter('gone');
         this.#armDeadline(deadlineOf(sentAtMs, renewed.ttlMs));
         this.#enter('standing');
-        await this.#adjust(clock.monotonicMs() - dueMs, call);
+        const lateMs = clock.monotonicMs() - dueMs;
+        await this.#adjust(lateMs, renewed.raftTerm, call);
         failures = 0;
-        dueMs = Math.max(clock.monotonicMs(), sentAtMs + this.#lease.ttlMs / RENEWALS_PER_TTL);
+        // After a late one, the next tells at once whether etcd had no leader.
+        const intervalMs = pace.isLate(lateMs) ? 0 : this.#lease.ttlMs / RENEWALS_PER_TTL;
+        dueMs = Math.max(clock.monotonicMs(), sentAtMs + intervalMs);
         pauseMs = dueMs - clock.monotonicMs();
       } catch (error) {
         if (signal.aborted) return;
@@ -180,9 +201,11 @@ class LeaseHolder implements HeldLease {
   }
 
   /** Moves the key to a new lease when another time to live fits. A move that fails is tried again after the next renewal. */
-  async #adjust(lateMs: number, call: CallOptions): Promise<void> {
+  async #adjust(lateMs: number, raftTerm: number, call: CallOptions): Promise<void> {
     const { clock, etcd, key, identity, epoch, pace } = this.#options;
-    pace.observe(lateMs);
+    if (this.#last.raftTerm === raftTerm) pace.observe(this.#last.lateMs);
+    this.#last = { lateMs, raftTerm: this.#raftTerm };
+    this.#raftTerm = raftTerm;
     const ttlMs = pace.ttlMs();
     if (ttlMs === this.#wantedMs) return;
     try {

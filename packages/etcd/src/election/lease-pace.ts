@@ -15,7 +15,7 @@ const LATE = 0.25;
 
 /**
  * Chooses the time to live of a lease from how late its renewals were: the configured time to live, doubled until the latest renewal of the
- * last 20 s was late by less than a quarter of it. A late renewal has waited for this process, for the network or for etcd.
+ * last 20 s was late by less than a quarter of it. A late renewal has waited for this process, for the network or for a slow etcd.
  */
 export class LeasePace {
   readonly #bounds: LeaseBounds;
@@ -25,6 +25,11 @@ export class LeasePace {
   constructor(bounds: LeaseBounds, clock: Pick<Clock, 'monotonicMs'>) {
     this.#bounds = bounds;
     this.#clock = clock;
+  }
+
+  /** Whether a renewal that is late by so many milliseconds makes the lease longer. */
+  isLate(lateMs: number): boolean {
+    return lateMs >= this.#bounds.ttlMs * LATE;
   }
 
   /** Records a renewal: milliseconds from the time at which it was due until the response. */

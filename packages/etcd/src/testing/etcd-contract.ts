@@ -259,7 +259,10 @@ function describeLease(context: Context): void {
     expect(lease.ttlMs).toBeGreaterThanOrEqual(5000);
     await transact(context, [{ kind: 'put', key: key('a'), value: Buffer.from('v'), lease: lease.id }]);
     expect((await kv.range({ key: key('a') }, { signal: signal() })).kvs).toMatchObject([{ lease: lease.id }]);
-    expect((await leases.keepAlive(lease.id, { signal: signal() })).id).toBe(lease.id);
+    const { id, raftTerm } = await leases.keepAlive(lease.id, { signal: signal() });
+    expect(id).toBe(lease.id);
+    expect(raftTerm).toBe(lease.raftTerm);
+    expect(raftTerm).toBeGreaterThan(0);
     await leases.revoke(lease.id, { signal: signal() });
     expect((await kv.range({ key: key('a') }, { signal: signal() })).kvs).toEqual([]);
   });

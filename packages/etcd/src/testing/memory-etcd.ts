@@ -54,6 +54,7 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
   #revision = 1;
   #compacted = 0;
   #leaseCounter = 0;
+  #raftTerm = 2;
   #watches: 'live' | 'silent' = 'live';
   readonly #keys = new Map<string, Version[]>();
   #sorted: string[] | undefined;
@@ -172,19 +173,24 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
     this.#leaseCounter += 1;
     const id = String(this.#leaseCounter);
     this.#leases.set(id, ttlMs);
-    return { id, ttlMs };
+    return { id, ttlMs, raftTerm: this.#raftTerm };
   }
 
   async keepAlive(id: string, options: CallOptions): Promise<Lease> {
     await raceAbort(soon(), options.signal);
     const ttlMs = this.#leases.get(id);
     if (ttlMs === undefined) throw new EtcdError('lease-gone', `lease ${id}`);
-    return { id, ttlMs };
+    return { id, ttlMs, raftTerm: this.#raftTerm };
   }
 
   async revoke(id: string, options: CallOptions): Promise<void> {
     await raceAbort(soon(), options.signal);
     this.expire(id);
+  }
+
+  /** The members have elected another leader. */
+  electLeader(): void {
+    this.#raftTerm += 1;
   }
 
   /** Expires a lease. */
