@@ -1,13 +1,16 @@
 import { DEPLOYMENTS, LEASES, type Pod } from '@gantry/objects';
 import { afterEach, expect, test } from 'vitest';
-import { Cluster, type Container, isReady, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, type Container, isReady, nginxDeployment, STAYING } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
 const POD_CONTAINERS = ['label=io.kubernetes.container.name=nginx'];
 
-async function spreadPods(namespace: string): Promise<readonly Pod[]> {
-  await cluster.create(DEPLOYMENTS, namespace, nginxDeployment('web', 4));
+async function spreadPods(namespace: string, tolerations?: typeof STAYING): Promise<readonly Pod[]> {
+  const web = nginxDeployment('web', 4);
+  const spec = web.spec?.template.spec;
+  if (spec !== undefined && tolerations !== undefined) spec.tolerations = tolerations;
+  await cluster.create(DEPLOYMENTS, namespace, web);
   await cluster.untilRolledOut(namespace, 'web');
   return await cluster.pods(namespace);
 }
@@ -45,7 +48,7 @@ test('a node whose agent is killed is not Ready, and its pods are replaced on ot
 
 test('an agent whose process is killed on the host comes back by itself, and no pod notices', async () => {
   await using namespace = await cluster.namespace();
-  const pods = await spreadPods(namespace.name);
+  const pods = await spreadPods(namespace.name, STAYING);
   const before = await cluster.podContainers(labelOf(namespace.name));
   const agent = await cluster.agentOf(pods[0]?.spec?.nodeName ?? '');
   const pid = await cluster.docker(['inspect', '-f', '{{.State.Pid}}', agent.id]);
@@ -76,7 +79,7 @@ test.each([
   ],
 ] as const)('%s of an agent restarts no container of a pod', async (_, restart) => {
   await using namespace = await cluster.namespace();
-  const pods = await spreadPods(namespace.name);
+  const pods = await spreadPods(namespace.name, STAYING);
   const before = await cluster.podContainers(labelOf(namespace.name));
   await restart(await cluster.agentOf(pods[0]?.spec?.nodeName ?? ''));
   await cluster.untilNodesReady(2);
@@ -87,7 +90,7 @@ test.each([
 
 test('a Node that is deleted while its agent lives comes back with its Lease, which it owns, and no pod notices', async () => {
   await using namespace = await cluster.namespace();
-  const pods = await spreadPods(namespace.name);
+  const pods = await spreadPods(namespace.name, STAYING);
   const before = await cluster.podContainers(labelOf(namespace.name));
   const name = pods[0]?.spec?.nodeName ?? '';
   const uidOf = async () => (await cluster.nodes()).find(({ metadata }) => metadata.name === name)?.metadata.uid;

@@ -217,6 +217,13 @@ export function isReady(object: Node | Pod): boolean {
   return (object.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
+/** Tolerations of pods that stay on a node whose agent is away for longer than its Lease, as when it starts again on a busy machine. */
+export const STAYING = ['not-ready', 'unreachable'].map((taint) => ({
+  key: `node.kubernetes.io/${taint}`,
+  operator: 'Exists' as const,
+  effect: 'NoExecute' as const,
+}));
+
 /** A Deployment of nginx, as small as it can be. */
 export function nginxDeployment(name: string, replicas: number, change: Partial<Deployment['spec']> = {}): Deployment {
   return {
