@@ -56,13 +56,17 @@ test('a member whose data is lost is named, and replaced by one command while wr
   // It holds the quorum in place of another one.
   const [other] = await cluster.containers('etcd-0');
   await cluster.docker(['stop', other?.id ?? '']);
-  await eventually('a write is accepted', 60_000, () => create('with-it'));
+  // Each attempt has a name of its own: one that got no answer may have been written.
+  let attempt = 0;
+  await eventually('a write is accepted', 120_000, () => create(`with-it-${++attempt}`));
   await cluster.docker(['start', other?.id ?? '']);
 });
 
 test('etcdctl in a container of a member reads everything and writes nothing', async () => {
   const [member] = await cluster.containers('etcd-1');
-  const etcdctl = (...args: readonly string[]) => runProgram('docker', ['exec', member?.id ?? '', 'etcdctl', ...args]);
+  // The test before has stopped another member, and a busy machine takes longer than etcdctl's 5 s.
+  const patient = ['etcdctl', '--dial-timeout=60s', '--command-timeout=60s'];
+  const etcdctl = (...args: readonly string[]) => runProgram('docker', ['exec', member?.id ?? '', ...patient, ...args]);
   const read = await etcdctl('get', '--prefix', '--keys-only', '/gantry/elections/');
   expect(read.stdout.split('\n')).toContain('/gantry/elections/kube-scheduler');
   expect((await etcdctl('put', '/gantry/elections/kube-scheduler', 'me')).stderr).toContain('permission denied');

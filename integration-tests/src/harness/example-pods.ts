@@ -42,6 +42,8 @@ export async function startExamplePods(
       return pod;
     },
     faults: async () => {
+      // The successor of a killed pod has no log before it runs.
+      await cluster.untilRolledOut(namespace, example);
       const pods = await cluster.pods(namespace);
       const logs = pods.map(({ metadata }) => cluster.mustKubectl(['logs', '-n', namespace, metadata.name ?? '']));
       const lines = (await Promise.all(logs)).flatMap((text) => text.split('\n')).filter((line) => line !== '');
