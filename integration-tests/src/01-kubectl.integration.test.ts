@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { Cluster, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, httpStatus, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -142,7 +142,8 @@ describe.concurrent.each(cluster.kubectls)('kubectl $name', (version) => {
     const pod = await lastingPod();
     const address = await must(['get', 'pod', pod, '-o', 'jsonpath={.status.podIP}']);
     await using following = cluster.startKubectl(['-n', namespace, 'logs', '-f', pod], version);
-    await fetch(`http://${address}/followed-${version.minor}`).then((response) => response.body?.cancel());
+    // A container without a probe is ready before its server listens.
+    await eventually('the pod answers', 60_000, () => httpStatus(`http://${address}/followed-${version.minor}`));
     await eventually('the request is in the log', 60_000, () =>
       following.output().includes(`/followed-${version.minor}`),
     );

@@ -41,9 +41,13 @@ test('a second npm run up changes nothing and takes seconds', async () => {
 });
 
 test('status says that all is well', async () => {
-  const result = await runProgram(`${cluster.root}/deploy/bin/status`, ['--json'], {
-    env: { GANTRY_HOME: cluster.home },
+  // On a busy machine a heartbeat of a node may be late, which is a problem until the next one.
+  await eventually('there is no problem', 120_000, async () => {
+    const result = await runProgram(`${cluster.root}/deploy/bin/status`, ['--json'], {
+      env: { GANTRY_HOME: cluster.home },
+    });
+    expect(JSON.parse(result.stdout)).toMatchObject({ problems: [], api: { state: 'ready' } });
+    expect(result.code).toBe(0);
+    return true;
   });
-  expect(JSON.parse(result.stdout)).toMatchObject({ problems: [], api: { state: 'ready' } });
-  expect(result.code).toBe(0);
 });
