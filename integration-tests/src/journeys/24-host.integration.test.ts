@@ -145,7 +145,7 @@ spec:
       restartPolicy: Always
       command: [sh, -c, 'mkdir /shared/inner && mount -t tmpfs none /shared/inner && touch /shared/inner/file; sleep 1000']
       securityContext: { privileged: true }
-      startupProbe: { exec: { command: [test, -f, /shared/inner/file] }, periodSeconds: 1, failureThreshold: 60 }
+      startupProbe: { exec: { command: [test, -f, /shared/inner/file] }, periodSeconds: 1, timeoutSeconds: 60, failureThreshold: 60 }
       volumeMounts: [{ name: shared, mountPath: /shared, mountPropagation: Bidirectional }]
   containers:
     - name: main

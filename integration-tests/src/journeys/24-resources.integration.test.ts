@@ -79,7 +79,7 @@ test('the kernel kills a critical pod last, and no sidecar before the main conta
     - name: sidecar
       image: busybox:1.36
       restartPolicy: Always
-      startupProbe: { exec: { command: [test, -f, /tmp/up] }, periodSeconds: 1, failureThreshold: 60 }
+      startupProbe: { exec: { command: [test, -f, /tmp/up] }, periodSeconds: 1, timeoutSeconds: 60, failureThreshold: 60 }
       command: [sh, -c, '${script}; touch /tmp/up; exec sleep 3600']`;
   const request = 'resources: { requests: { memory: 256Mi } }';
   await apply(

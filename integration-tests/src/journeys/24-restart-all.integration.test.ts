@@ -10,7 +10,12 @@ const FOREVER = 'while :; do sleep 0.1; done';
 const RULES = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }];
 
 /** Until the sidecar has written its name, no main container starts. */
-const IS_UP = { exec: { command: ['test', '-f', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 60 };
+const IS_UP = {
+  exec: { command: ['test', '-f', '/tmp/up'] },
+  periodSeconds: 1,
+  timeoutSeconds: 60,
+  failureThreshold: 60,
+};
 
 /** Writes its name into the pod's volume, and goes on with a script. */
 const logged = (name: string, script: string, change: Partial<Container> = {}): Container => ({
