@@ -19,8 +19,11 @@ let packed: string;
 const GENERATED = 'backup-operator';
 const GROUP = 'generated.example.com';
 
+/** Compilers, simulations and installations of packages compute, and other files of tests do so at the same time. */
+const COMPUTED_MS = 400_000;
+
 async function run(program: string, args: readonly string[], cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await runProgram(program, args, { cwd });
+  const { code, stdout, stderr } = await runProgram(program, args, { cwd, timeoutMs: COMPUTED_MS });
   if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
   return stdout;
 }
@@ -265,7 +268,7 @@ test('a generated project runs with live reload, also of its kind, and is deploy
     const { code, stderr, stdout } = await runProgram('npm', ['run', 'deploy'], {
       cwd: folder,
       env,
-      timeoutMs: 400_000,
+      timeoutMs: COMPUTED_MS,
     });
     expect(code, stderr + stdout).toBe(0);
     await cluster.mustKubectl(['apply', ...inside, '-f', '-'], { input: JSON.stringify(backup('second', 15)) });
