@@ -5,7 +5,7 @@
 import { networkInterfaces } from 'node:os';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
+import { Cluster, STAYING } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -223,6 +223,7 @@ kind: Pod
 metadata: { name: ${podName}, annotations: { gantry.dev/max-restart-delay-seconds: "1" } }
 spec:
   nodeName: ${nodeName}
+  tolerations: ${JSON.stringify(STAYING)}
   terminationGracePeriodSeconds: 5
   containers:
     - name: main

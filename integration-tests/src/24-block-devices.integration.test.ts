@@ -1,6 +1,6 @@
 /** Volumes that are block devices of the host, raw or with a file system on them, with a loop device in place of a disk. */
 import { expect, test } from 'vitest';
-import { Cluster } from './harness/cluster.ts';
+import { Cluster, STAYING } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { makeLoopDevice } from './harness/loop-devices.ts';
 import { namespacePods } from './harness/namespace-pods.ts';
@@ -38,7 +38,8 @@ spec:
 
 const pod = (name: string, script: string, use: string, claim: string, more = '', readOnly = false) => {
   const volume = `{ name: data, persistentVolumeClaim: { claimName: ${claim}, readOnly: ${readOnly} } }`;
-  return scriptPod(name, script, `${use}\n      ${more}`, `volumes: [${volume}]`);
+  const ofPod = `tolerations: ${JSON.stringify(STAYING)}\n  volumes: [${volume}]`;
+  return scriptPod(name, script, `${use}\n      ${more}`, ofPod);
 };
 
 const AT_DEVICE = 'volumeDevices: [{ name: data, devicePath: /dev/given }]';
