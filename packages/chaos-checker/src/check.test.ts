@@ -14,6 +14,7 @@ import {
   writeRun,
 } from './testing/editable-run.ts';
 import { MUTATIONS } from './testing/mutations.ts';
+import { repeatIndex } from './testing/mutations-of-controllers.ts';
 
 let recorded: string;
 
@@ -151,6 +152,36 @@ describe('check', () => {
     const what = own?.violations.map((violation) => violation.what) ?? [];
     if (verdictIs === 'right') expect(what).toEqual([]);
     else expect(what).toContainEqual(expect.stringContaining('ready pods of'));
+  });
+
+  it.each([
+    ['a pod that had succeeded', {}, {}, 'wrong'],
+    ['a pod that was deleted before it succeeded', { deletionTimestamp: '2026-01-01T00:00:00Z' }, {}, 'right'],
+    [
+      'such a pod, though its Job waits for the end of its pods',
+      { deletionTimestamp: '2026-01-01T00:00:00Z' },
+      { podReplacementPolicy: 'Failed' },
+      'wrong',
+    ],
+  ])('an index is done again after %s', async (_, metadata, spec, verdictIs) => {
+    const run = copy();
+    const { at, event } = repeatIndex(run);
+    const since = putsOf(run, 'pods/chaos/work-0').filter((put) => put.event.key === event.key);
+    edit(
+      since.filter((put) => put.at.revision >= at.revision),
+      (pod) => {
+        const { deletionTimestamp: __, ...rest } = pod.metadata ?? {};
+        pod.metadata = { ...rest, ...metadata };
+      },
+    );
+    edit(putsOf(run, 'batch/jobs/chaos/work'), (job) => {
+      job.spec = { ...job.spec, ...spec };
+    });
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I16');
+    const what = own?.violations.map((violation) => violation.what) ?? [];
+    if (verdictIs === 'right') expect(what).toEqual([]);
+    else expect(what).toContainEqual(expect.stringContaining('was done again by pod again'));
   });
 
   it('does not pass a run whose history lost an event', async () => {

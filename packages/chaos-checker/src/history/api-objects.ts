@@ -160,6 +160,7 @@ interface RollingUpdate {
 interface JobSpec {
   readonly completions?: number;
   readonly parallelism?: number;
+  readonly podReplacementPolicy?: string;
 }
 
 /** Of disruption budgets and quotas. */

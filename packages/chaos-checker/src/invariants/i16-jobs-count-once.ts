@@ -9,8 +9,9 @@ const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 /**
  * I16 (Kubernetes: Job tracking with finalizers, CronJob). `status.succeeded` of a Job counts each succeeded pod at most once, never
  * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created for an
- * index that has completed, or that another active pod has. A CronJob creates one Job for each scheduled time. Marks of clients show no index that ran again in a pod that
- * was created after another one's success had been committed. From etcd's history and the clients' marks.
+ * index that has completed, or that another active pod has. A CronJob creates one Job for each scheduled time. Marks of clients show no index
+ * that ran again in a pod that was created after another one's success had been committed, unless that one was being deleted when it
+ * succeeded. From etcd's history and the clients' marks.
  */
 export const jobsCountOnce: Invariant = {
   id: 'I16',
@@ -19,7 +20,7 @@ export const jobsCountOnce: Invariant = {
   needs: ['etcd'],
   observe(world, findings) {
     const succeeded = new Map<string, Set<string>>();
-    /** When a pod, by uid, was created, and when its success was committed. */
+    /** When a pod, by uid, was created, and when its success, which its Job had to count, was committed. */
     const createdMs = new Map<string, number>();
     const succeededMs = new Map<string, number>();
     const marked = new Map<string, { readonly uid: string; readonly source: Source }[]>();
@@ -30,7 +31,7 @@ export const jobsCountOnce: Invariant = {
       const uids = succeeded.get(job.uid) ?? new Set();
       const uid = pod.metadata?.uid ?? '';
       succeeded.set(job.uid, uids.add(uid));
-      if (!succeededMs.has(uid)) succeededMs.set(uid, atMs);
+      if (!succeededMs.has(uid) && !isFailedBefore(pod, world.byUid.get(job.uid)?.object)) succeededMs.set(uid, atMs);
     };
     const judgePod = (key: string, pod: ApiObject, atMs: number, source: Source) => {
       const job = world.byUid.get(controllerOf(pod)?.uid ?? '');
@@ -110,6 +111,14 @@ export const jobsCountOnce: Invariant = {
     };
   },
 };
+
+/**
+ * Whether its Job may have counted a pod as failed before the pod succeeded (Kubernetes: podReplacementPolicy, by default TerminatingOrFailed).
+ * An agent that was away tells late what its pods did, also of one that was given up.
+ */
+function isFailedBefore(pod: ApiObject, job: ApiObject | undefined): boolean {
+  return pod.metadata?.deletionTimestamp !== undefined && job?.spec?.podReplacementPolicy !== 'Failed';
+}
 
 interface IndexedPod {
   readonly job: ObjectVersion;

@@ -22,6 +22,27 @@ function lastPuts(puts: readonly ObjectPut[]): readonly ObjectPut[] {
   return [...new Map(puts.map((put) => [put.event.key, put])).values()];
 }
 
+/** Has the first index of the Job done again, by a pod that is created 1 s after the success of the first one. Returns that success. */
+export function repeatIndex(run: EditableRun): ObjectPut {
+  const pods = putsOf(run, 'pods/chaos/work-0');
+  const first = found(
+    pods.find(({ object }) => object.status?.phase === 'Succeeded'),
+    'success of the Job',
+  );
+  const again = structuredClone(first.object);
+  again.metadata = { ...again.metadata, name: 'work-0-again', uid: 'again', annotations: {} };
+  again.status = { phase: 'Running' };
+  addObject(revisionAt(run, first.at.atMs + 1000), 'pods', again);
+  const mark = (uid: string | undefined): ClientLine => ({
+    atMs: run.run.endedAtMs - 1,
+    observe: 'job-done',
+    key: 'chaos/work',
+    value: `0@${uid}`,
+  });
+  run.clients.set('marks-0.jsonl', [mark(first.object.metadata?.uid), mark('again')]);
+  return first;
+}
+
 export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
   mutation('I14', 'more pods than maxSurge allows', (run) => {
     edit(putsOf(run, 'apps/replicasets/chaos/web'), (object) => {
@@ -69,24 +90,7 @@ export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
   mutation('I16', 'a second pod for an index', (run) => {
     addCopy(creationOf(run, 'work-0'), 1);
   }),
-  mutation('I16', 'a mark of an index that was made again', (run) => {
-    const pods = putsOf(run, 'pods/chaos/work-0');
-    const first = found(
-      pods.find(({ object }) => object.status?.phase === 'Succeeded'),
-      'success of the Job',
-    );
-    const again = structuredClone(first.object);
-    again.metadata = { ...again.metadata, name: 'work-0-again', uid: 'again', annotations: {} };
-    again.status = { phase: 'Running' };
-    addObject(revisionAt(run, first.at.atMs + 1000), 'pods', again);
-    const mark = (uid: string | undefined): ClientLine => ({
-      atMs: run.run.endedAtMs - 1,
-      observe: 'job-done',
-      key: 'chaos/work',
-      value: `0@${uid}`,
-    });
-    run.clients.set('marks-0.jsonl', [mark(first.object.metadata?.uid), mark('again')]);
-  }),
+  mutation('I16', 'a mark of an index that was made again', (run) => void repeatIndex(run)),
   mutation('I17', 'two daemons on a node', (run) => {
     addCopy(found(boundPods(run, 'chaos/ds-')[0], 'daemon'), 1);
   }),
