@@ -24,7 +24,7 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import { beforeAll, expect, test } from 'vitest';
-import { Cluster, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, nginxDeployment, STAYING } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { API_PORTS, cut, ETCD_PORTS, heal, healAfter, type Ports } from './harness/network-cuts.ts';
 
@@ -163,7 +163,7 @@ async function startsPods(namespace: string, name: string) {
     node: metadata.name ?? '',
   }));
   for (const { node, ...metadata } of keys) {
-    const spec = { nodeName: node, containers: [{ name: 'nginx', image: 'nginx:1.7.9' }] };
+    const spec = { nodeName: node, containers: [{ name: 'nginx', image: 'nginx:1.7.9' }], tolerations: STAYING };
     await api().create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec }, soon());
   }
   return async () => {
@@ -271,7 +271,10 @@ function statusOf(address: string, host: string): Promise<number | undefined> {
 /** Cuts the clients of these pairs at the same time. Returns the milliseconds from the heal to the effect of each. */
 async function measure(pairs: readonly Pair[], seconds: number): Promise<Record<string, number>> {
   await using namespace = await cluster.namespace();
-  await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 1));
+  // The agents are not cut at the same instant: without tolerations, the first one's pods could be evicted while the other node is Ready.
+  const web = nginxDeployment('web', 1);
+  Object.assign(web.spec?.template.spec ?? {}, { tolerations: STAYING });
+  await cluster.create(DEPLOYMENTS, namespace.name, web);
   await cluster.untilRolledOut(namespace.name, 'web');
   await api().create(SERVICES, serviceOf('web', namespace.name), soon());
   const results = await Promise.all(
