@@ -8,14 +8,11 @@ import {
   watchSelf,
 } from '@gantry/controller-runtime';
 import {
-  apiVersionOf,
   controllerOf,
-  controllerReference,
   formatKey,
   isReason,
   keyOf,
   type KubeObject,
-  parseApiVersion,
   type Resource,
   type StatusError,
 } from '@gantry/objects';
@@ -23,14 +20,18 @@ import type { Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import type { Controller, ReconcileContext } from './controller.ts';
 import { includes } from './includes.ts';
+import { type Outside, type OutsideMemory, reconcileOutside } from './outside.ts';
+import { DesiredError, keptOf, placed, placeOf, refuseForeign, type Wanted } from './wanted.ts';
 import { watchOwnedBy } from './watch-owned-by.ts';
 
 /** Reads of the cache. The objects are shared: never change them. */
 export type CacheReader = Pick<Cache, 'get' | 'list' | 'labelled' | 'indexed'>;
 
 /** What a declared controller decides from: the object, what it owns, and the time. */
-export interface Observed<T extends KubeObject> {
+export interface Observed<T extends KubeObject, State = undefined> {
   readonly object: T;
+  /** What `outside.read` returned; undefined when the controller has no `outside`. */
+  readonly outside: State;
   /** The objects of a resource in `owns` that the object controls. */
   readonly owned: <O extends KubeObject>(resource: Resource<O>) => readonly O[];
   /** Other objects. Those of resources that `owns` and `watches` do not name are not cached. */
@@ -46,7 +47,7 @@ export interface DesiredEvent {
 }
 
 /** What a declared controller wants. */
-export interface Desired<T extends KubeObject> {
+export interface Desired<T extends KubeObject, State = undefined> {
   /**
    * The objects that the object owns, of the resources in `owns`, with only the fields that this controller decides. Others of these
    * resources that the object controls are deleted. The namespace is that of the object when absent; the owner reference is added.
@@ -59,6 +60,8 @@ export interface Desired<T extends KubeObject> {
   readonly keep?: readonly KubeObject[];
   /** The fields of the status that this controller decides. The status is not written when absent. */
   readonly status?: StatusOf<T>;
+  /** What should be outside; nothing is written there when absent. */
+  readonly outside?: State;
   /** The time at which to decide again although nothing changed, in milliseconds since 1970. */
   readonly requeueAt?: Instant;
   readonly events?: readonly DesiredEvent[];
@@ -67,7 +70,7 @@ export interface Desired<T extends KubeObject> {
 type StatusOf<T> = T extends { status?: infer S } ? NonNullable<S> : never;
 
 /** A controller that says what should be. */
-export interface DeclaredController<T extends KubeObject>
+export interface DeclaredController<T extends KubeObject, State = undefined>
   extends Pick<Controller, 'name' | 'workers' | 'share' | 'rateLimit'> {
   readonly for: Resource<T>;
   /** The resources of the objects that it creates, which are watched. */
@@ -79,31 +82,30 @@ export interface DeclaredController<T extends KubeObject>
   readonly recreates?: readonly Resource[];
   /** Changes of other objects that queue keys of `for`. */
   readonly watches?: readonly WatchSpec[];
+  /** What the objects stand for outside of the cluster. */
+  readonly outside?: Outside<T, State>;
   /** Pure: it reads nothing but its argument and changes nothing. Not called for an object that is being deleted. */
-  readonly desire: (observed: Observed<T>) => Desired<T>;
-}
-
-/** Thrown when a controller wants what it may not; the message names the object. */
-export class DesiredError extends Error {
-  override readonly name = 'DesiredError';
+  readonly desire: (observed: Observed<T, State>) => Desired<T, NoInfer<State>>;
 }
 
 /** What is known of one object. */
-interface Known {
+interface Known<State = unknown> {
   readonly uid: string;
+  readonly outside: OutsideMemory<State>;
   /** The hash of what was applied last, by place, so that an equal wish sends no request while the object still has all of it. */
   readonly hashes: Map<string, string>;
   /** Changes that the API server does not allow, by place: not sent again as long as the object and the wish are the same. Mostly none. */
   refused?: Map<string, { readonly hash: string; readonly resourceVersion: string; readonly error: DesiredError }>;
 }
-type Memory = Map<string, Known>;
+type Memory<State> = Map<string, Known<State>>;
 
 const STATUS = 'status';
 
 /**
  * Makes a controller of a pure function: observed state in, desired objects and status out. Desired objects are written by server-side apply, so
  * fields of others stay, and fields that are no longer desired are removed. Objects that are no longer desired are deleted, after all others
- * have been written. When the object itself is deleted, Kubernetes deletes what it owns. A unit test calls `desire` of the result.
+ * have been written. When the object itself is deleted, Kubernetes deletes what it owns. What it stands for outside of the cluster (`outside`) is read
+ * before the decision and written after everything else. A unit test calls `desire` of the result.
  *
  * @example
  * ```ts
@@ -121,11 +123,11 @@ const STATUS = 'status';
  * await runOperator({ name: 'greeter', controllers: [controller] });
  * ```
  */
-export function declare<T extends KubeObject>(
-  declared: DeclaredController<T>,
-): Controller & Pick<DeclaredController<T>, 'desire'> {
-  const { name, owns, watches = [], desire, workers, share, rateLimit } = declared;
-  const memory: Memory = new Map();
+export function declare<T extends KubeObject, State = undefined>(
+  declared: DeclaredController<T, State>,
+): Controller & Pick<DeclaredController<T, State>, 'desire'> {
+  const { name, owns, watches = [], desire, outside, workers, share, rateLimit } = declared;
+  const memory: Memory<State> = new Map();
   return {
     name,
     desire,
@@ -136,31 +138,63 @@ export function declare<T extends KubeObject>(
     rights: [
       ...owns.map((resource) => ({ resource, verbs: ['create', 'patch', 'delete'] }) as const),
       { resource: declared.for, subresource: STATUS, verbs: ['patch'] },
+      // The finalizer.
+      ...(outside === undefined ? [] : [{ resource: declared.for, verbs: ['patch'] } as const]),
     ],
     begin: () => memory.clear(),
     reconcile: (key, context, signal) => reconcile(declared, memory, key, context, signal),
   };
 }
 
-async function reconcile<T extends KubeObject>(
-  declared: DeclaredController<T>,
-  memory: Memory,
+async function reconcile<T extends KubeObject, State>(
+  declared: DeclaredController<T, State>,
+  memory: Memory<State>,
   key: ReconcileKey,
   context: ReconcileContext,
   signal: AbortSignal,
 ): Promise<Result> {
-  const { cache, clock, events } = context;
-  const object = cache.get(declared.for, key);
+  const { for: resource, outside } = declared;
+  const object = context.cache.get(resource, key);
   const id = formatReconcileKey(key);
-  if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
-    memory.delete(id);
-    return {};
-  }
+  const isDeleted = object === undefined || object.metadata.deletionTimestamp !== undefined;
+  if (isDeleted) memory.delete(id);
+  if (object === undefined || (isDeleted && outside === undefined)) return {};
+  if (outside === undefined)
+    return (await decide(declared, memory, { id, object, state: undefined as State }, context, signal)).result;
+  const known = isDeleted ? {} : knownOf(memory, id, object.metadata.uid).outside;
+  return await reconcileOutside(
+    {
+      outside,
+      resource,
+      object,
+      memory: known,
+      context,
+      decide: async (state) => await decide(declared, memory, { id, object, state }, context, signal),
+    },
+    signal,
+  );
+}
+
+/** An object, its place in the memory, and what was read outside. */
+interface Subject<T extends KubeObject, State> {
+  readonly id: string;
+  readonly object: T;
+  readonly state: State;
+}
+
+/** Calls `desire` and makes the cluster what it wants. */
+async function decide<T extends KubeObject, State>(
+  declared: DeclaredController<T, State>,
+  memory: Memory<State>,
+  { id, object, state }: Subject<T, State>,
+  context: ReconcileContext,
+  signal: AbortSignal,
+): Promise<{ readonly desired: State | undefined; readonly result: Result }> {
+  const { cache, clock, events } = context;
   const owned = <O extends KubeObject>(resource: Resource<O>): readonly O[] => ownedOf(object, resource, cache);
-  const desired = declared.desire({ object, owned, cache, now: clock.now() });
+  const desired = declared.desire({ object, owned, cache, outside: state, now: clock.now() });
   const wanted = desired.objects.map((one) => placed(declared, object, one));
-  const { uid = '' } = object.metadata;
-  const known = knownOf(memory, id, uid);
+  const known = knownOf(memory, id, object.metadata.uid);
   const hashes = new Map<string, string>();
   const kept = (desired.keep ?? []).map((one) => keptOf(declared, owned, one));
   const keptPlaces = new Set(kept.map(placeOf));
@@ -184,9 +218,11 @@ async function reconcile<T extends KubeObject>(
       await applyStatus(object, desired.status, context, declared.for, signal);
     hashes.set(STATUS, hash);
   }
-  memory.set(id, { uid, hashes });
+  memory.set(id, { uid: known.uid, outside: known.outside, hashes });
   for (const { type, reason, message } of desired.events ?? []) events.event(object, type, reason, message);
-  return desired.requeueAt === undefined ? {} : { requeueAfterMs: Math.max(0, desired.requeueAt - clock.now()) };
+  const { requeueAt, outside } = desired;
+  const result = requeueAt === undefined ? {} : { requeueAfterMs: Math.max(0, requeueAt - clock.now()) };
+  return { desired: outside, result };
 }
 
 /** Takes a tenth of the memory of the text. */
@@ -194,10 +230,10 @@ function hashOf(value: unknown): string {
   return hashText('sha256', JSON.stringify(value), 'base64');
 }
 
-function knownOf(memory: Memory, id: string, uid: string): Known {
+function knownOf<State>(memory: Memory<State>, id: string, uid = ''): Known<State> {
   const before = memory.get(id);
   if (before?.uid === uid) return before;
-  const known: Known = { uid, hashes: new Map() };
+  const known: Known<State> = { uid, outside: {}, hashes: new Map() };
   memory.set(id, known);
   return known;
 }
@@ -214,7 +250,7 @@ interface Change extends Wanted {
 
 /** Applies a configuration. Throws DesiredError when its object exists and cannot be changed so. */
 async function change<T extends KubeObject>(
-  { recreates = [] }: DeclaredController<T>,
+  { recreates = [] }: Pick<DeclaredController<T>, 'recreates'>,
   { resource, configuration, live, hash, place, object, known }: Change,
   { client, events, log }: ReconcileContext,
   signal: AbortSignal,
@@ -276,63 +312,8 @@ async function applyStatus<T extends KubeObject>(
   await client.apply(resource, { apiVersion, kind, metadata: identity, status }, { subresource: STATUS }, signal);
 }
 
-interface Wanted {
-  readonly resource: Resource;
-  readonly configuration: KubeObject;
-}
-
-function placeOf({ resource, configuration }: Wanted): string {
-  return `${resource.group}/${resource.resource}/${formatKey(keyOf(configuration))}`;
-}
-
-/** An object that is not to be written. Throws DesiredError for one that the owner does not control. */
-function keptOf<T extends KubeObject>(
-  { owns }: DeclaredController<T>,
-  owned: (resource: Resource) => readonly KubeObject[],
-  kept: KubeObject,
-): Wanted {
-  const resource = owns.find((one) => owned(one).some(({ metadata }) => metadata.uid === kept.metadata.uid));
-  if (resource === undefined) {
-    throw new DesiredError(`${kept.kind} ${kept.metadata.name}: is to be kept, but is not one of \`owned\``);
-  }
-  return { resource, configuration: kept };
-}
-
-/** The object as it is applied: in its namespace, with its owner. Throws DesiredError. */
-function placed<T extends KubeObject>(declared: DeclaredController<T>, owner: T, wanted: KubeObject): Wanted {
-  const { group } = parseApiVersion(wanted.apiVersion);
-  const title = `${wanted.kind} ${wanted.metadata.name ?? ''}`;
-  const resource = declared.owns.find((one) => one.kind === wanted.kind && one.group === group);
-  if (resource === undefined)
-    throw new DesiredError(`${title}: ${wanted.apiVersion} ${wanted.kind} is not in \`owns\``);
-  if (wanted.apiVersion !== apiVersionOf(resource)) {
-    throw new DesiredError(`${title}: has version ${wanted.apiVersion}, but \`owns\` has ${apiVersionOf(resource)}`);
-  }
-  if ((wanted.metadata.name ?? '') === '') throw new DesiredError(`${wanted.kind}: metadata.name is required`);
-  const { namespace: home } = owner.metadata;
-  if (!resource.namespaced && home !== undefined) {
-    throw new DesiredError(`${title}: an object of cluster scope cannot be owned by one of a namespace`);
-  }
-  const namespace = resource.namespaced ? (wanted.metadata.namespace ?? home) : undefined;
-  if (resource.namespaced && namespace === undefined)
-    throw new DesiredError(`${title}: metadata.namespace is required`);
-  if (home !== undefined && namespace !== home) {
-    throw new DesiredError(`${title}: is in namespace ${namespace}, but its owner is in ${home}`);
-  }
-  const ownerReferences = [...(wanted.metadata.ownerReferences ?? []), controllerReference(owner)];
-  const metadata = { ...wanted.metadata, ...(namespace === undefined ? {} : { namespace }), ownerReferences };
-  return { resource, configuration: { ...wanted, metadata } };
-}
-
-/** Throws when another object controls the live one: server-side apply would take over its fields. */
-function refuseForeign(live: KubeObject | undefined, owner: KubeObject, place: string): void {
-  const other = controllerOf(live);
-  if (other === undefined || other.uid === owner.metadata.uid) return;
-  throw new DesiredError(`${place} is controlled by ${other.kind} ${other.name}`);
-}
-
 async function prune<T extends KubeObject>(
-  { owns }: DeclaredController<T>,
+  { owns }: Pick<DeclaredController<T>, 'owns'>,
   wanted: readonly Wanted[],
   owned: (resource: Resource) => readonly KubeObject[],
   { client, log }: ReconcileContext,

@@ -4,6 +4,7 @@
  * - `operator`: `runOperator` runs controllers as a process; `createOperator` is for tests and larger processes
  * - `controller`: `Controller`, the reconcile of a key; `watchSelf`, `watchOwnedBy` and `watchMapped` say which keys a change queues
  * - `declared-controller`: `declare` makes a controller of a pure function: observed state in, desired objects and status out
+ * - `outside`: what the objects of a declared controller stand for outside of the cluster
  * - `define-kind`: a custom kind by Zod: type, schema, rules, columns, CustomResourceDefinition
  * - `webhooks/admission`: `validating` and `mutating`, webhooks that decide about writes
  * - `webhooks/conversion`: `withVersions`, a custom kind in several versions
@@ -25,7 +26,6 @@ export {
   type DeclaredController,
   declare,
   type Desired,
-  DesiredError,
   type DesiredEvent,
   type Observed,
 } from './declared-controller.ts';
@@ -40,6 +40,7 @@ export {
   withRules,
 } from './define-kind.ts';
 export { type FinalizedObject, withFinalizer } from './finalizer.ts';
+export { type Outside, OutsideError } from './outside.ts';
 export { type Right, type RolesOptions, rolesOf } from './rights.ts';
 export { Schedule, ScheduleError } from './schedule.ts';
 export { KindError } from './structural-schema.ts';
@@ -83,6 +84,7 @@ export {
 export { webhookManifests, type WebhookManifestsOptions, type WebhookOptions } from './webhooks/webhook-options.ts';
 export { indexBy } from './index-by.ts';
 export type { Span, Tracer } from './tracer.ts';
+export { DesiredError } from './wanted.ts';
 export { watchOwnedBy } from './watch-owned-by.ts';
 export {
   type Cache,

@@ -10,7 +10,13 @@ import {
   settlesWithin,
   withDeadline,
 } from '@gantry/base';
-import { ignoreNotFound, type ObjectReader, type ObjectWriter } from '@gantry/client';
+import {
+  createObjectClient,
+  ignoreNotFound,
+  type ObjectClient,
+  type ObjectReader,
+  type ObjectWriter,
+} from '@gantry/client';
 import { type Log, planLeaseSpec } from '@gantry/controller-runtime';
 import { isReason, type Lease, LEASES, type ObjectKey } from '@gantry/objects';
 
@@ -50,6 +56,11 @@ interface Held {
   readonly untilMs: number;
 }
 
+/** A write that was not sent, because the term of this process is over. */
+export class NotLeadingError extends Error {
+  override readonly name = 'NotLeadingError';
+}
+
 /** Times that exclude each other. */
 export class LeaseTimesError extends Error {
   override readonly name = 'LeaseTimesError';
@@ -71,6 +82,8 @@ export class LeaseElection implements Election<LeaseTerm> {
   #seen: { readonly renewal: string; readonly atMs: number } | undefined;
   /** The other process that leads, as last logged. */
   #leader: string | undefined;
+  /** Monotonic time at which the term of this process ends, undefined while it does not lead. */
+  #untilMs: number | undefined;
 
   constructor(options: LeaseElectionOptions) {
     const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
@@ -81,6 +94,18 @@ export class LeaseElection implements Election<LeaseTerm> {
     this.#leaseMs = leaseMs;
     this.#renewMs = renewMs;
     this.#retryMs = retryMs;
+  }
+
+  /**
+   * Throws NotLeadingError when this process does not lead, also before it can have noticed that its time is over: a process that was paused first
+   * reads what has arrived meanwhile, and only then runs the timer that ends its term.
+   */
+  checkLeading(): void {
+    if (this.#untilMs !== undefined && this.#options.clock.monotonicMs() < this.#untilMs) return;
+    const { namespace, name } = this.#options.lease;
+    throw new NotLeadingError(
+      `this process does not hold the Lease ${namespace}/${name} any more: nothing was written`,
+    );
   }
 
   /** Renews while the consumer waits for the next event, so it must ask for that at once, as `lead` does. */
@@ -94,10 +119,12 @@ export class LeaseElection implements Election<LeaseTerm> {
           const won = await this.#try('acquire', this.#renewMs, signal, (within) => this.#acquire(within));
           if (won !== undefined && won !== 'held by another') {
             held = { lease: won.lease, untilMs: sentMs + this.#renewMs };
+            this.#untilMs = held.untilMs;
             yield { kind: 'elected', term: this.#term(won) };
           }
         } else {
           held = await this.#keep(held, signal);
+          this.#untilMs = held?.untilMs;
           if (held === undefined && !signal.aborted) yield { kind: 'lost' };
         }
         // Candidates that failed together must not try together again. A leader that cannot renew stops when its time is over, not later.
@@ -211,4 +238,21 @@ export class LeaseElection implements Election<LeaseTerm> {
       log.warn({ lease: this.#options.lease, reason: errorMessage(error) }, 'the Lease was not released: it expires');
     }
   }
+}
+
+/** A client that sends no write when this process does not lead. */
+export function whileLeading(client: ObjectClient, election: Pick<LeaseElection, 'checkLeading'>): ObjectClient {
+  return createObjectClient({
+    get: (resource, key, signal) => client.get(resource, key, signal),
+    list: (resource, options, signal) => client.list(resource, options, signal),
+    watch: (resource, options, signal) => client.watch(resource, options, signal),
+    write: async (write, signal) => {
+      election.checkLeading();
+      return await client.write(write, signal);
+    },
+    batch: async (writes, signal) => {
+      election.checkLeading();
+      return await client.batch(writes, signal);
+    },
+  });
 }

@@ -1,4 +1,4 @@
-import { untilAborted } from '@gantry/base';
+import { type Clock, untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
@@ -150,6 +150,36 @@ describe('an operator', () => {
     first.abort();
     await clock.advance(5000);
     expect(seen).toEqual(['one x 1', 'two x 1']);
+  });
+
+  it('sends no write after a pause in which its Lease ran out, before its timers have run', async () => {
+    let pausedMs = 0;
+    const paused: Clock = {
+      now: () => clock.now() + pausedMs,
+      monotonicMs: () => clock.monotonicMs() + pausedMs,
+      setTimer: (delayMs, onTime) => clock.setTimer(delayMs, onTime),
+    };
+    const reconcile: Controller['reconcile'] = async (key, { client: own }, signal) => {
+      const label = own.patch(CONFIG_MAPS, key, { merge: { metadata: { labels: { seen: 'true' } } } }, signal);
+      seen.push(
+        await label.then(
+          () => 'written',
+          (error: unknown) => String(error),
+        ),
+      );
+      return {};
+    };
+    run(create({ clock: paused, leaderElection: {}, controllers: [controller({ reconcile })] }));
+    await client.put(CONFIG_MAPS, configMap('one'));
+    await clock.advance(0);
+    expect(new Set(seen)).toEqual(new Set(['written']));
+    seen.length = 0;
+    pausedMs = 10_000;
+    await client.put(CONFIG_MAPS, configMap('two'));
+    await clock.advance(0);
+    const message = 'this process does not hold the Lease a/op any more: nothing was written';
+    expect(seen).toEqual([`NotLeadingError: ${message}`]);
+    expect(client.all(CONFIG_MAPS)[1]?.metadata.labels).toBeUndefined();
   });
 
   it.each([

@@ -36,7 +36,7 @@ import {
 import { type Cluster, connect } from './cluster.ts';
 import { type Controller, controllerSpec } from './controller.ts';
 import { OptionsError } from './options-error.ts';
-import { LeaseElection, type LeaseTimes } from './lease-election.ts';
+import { LeaseElection, type LeaseTimes, whileLeading } from './lease-election.ts';
 import { createOperatorMeter, type OperatorMeter } from './operator-meters.ts';
 import type { Tracer } from './tracer.ts';
 import { serveWebhooks, type ServedWebhooks } from './webhooks/serve-webhooks.ts';
@@ -207,9 +207,10 @@ class ControllerOperator implements Operator {
     const directory = new ResourceDirectory({ discover: undefined, clock, random });
     const served = createServedResources(directory, this.#informers);
     const reports = createControllerMetrics(this.#metrics, () => this.#group.queues());
-    const shared = { client, informers: this.#informers, clock, random, log };
-    this.#group = new ControllerGroup({ ...shared, controllers, served, ...reports });
     this.#election = this.#createElection();
+    const writing = this.#election === undefined ? client : whileLeading(client, this.#election.election);
+    const shared = { client: writing, informers: this.#informers, clock, random, log };
+    this.#group = new ControllerGroup({ ...shared, controllers, served, ...reports });
     const { webhooks } = options;
     const { onWebhook } = this.#meter;
     const place = { name, namespace: this.#cluster.namespace };

@@ -41,6 +41,20 @@ it('does not compare addresses of Services, but whether they have one', () => {
   expect(differences(endState(service('10.0.0.1')), endState(service('None')))).toHaveLength(2);
 });
 
+it('compares which Service an address is of, wherever it stands', () => {
+  const service = (name: string, ...clusterIPs: string[]) => {
+    return { ...secret(name, { kind: 'Service', spec: { clusterIPs } }), resource: SERVICES };
+  };
+  const state = (address: string, other: string, text: string) => {
+    return endState([service('x', address, 'fd00::1'), service('y', other), secret('z', { data: { text } })]);
+  };
+  const one = state('10.0.0.1', '10.0.0.2', 'http://10.0.0.1:80 fd00::1');
+  expect(one[0]).toContain('http://(IP of a/x):80 (IP of a/x)');
+  expect(differences(one, state('10.0.0.2', '10.0.0.1', 'http://10.0.0.2:80 fd00::1'))).toEqual([]);
+  expect(differences(one, state('10.0.0.1', '10.0.0.2', 'http://10.0.0.2:80 fd00::1'))).toHaveLength(2);
+  expect(differences(one, state('10.0.0.1', '10.0.0.2', 'http://10.0.0.10:80 fd00::1'))).toHaveLength(2);
+});
+
 it('does not compare the random name of the volume with the token of a pod', () => {
   const pod = (name: string) => [secret('x', { spec: { volumes: [{ name }] } })];
   expect(differences(endState(pod('kube-api-access-abcde')), endState(pod('kube-api-access-12345')))).toEqual([]);

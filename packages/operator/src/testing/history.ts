@@ -14,10 +14,16 @@ import { createOperator, type OperatorOptions } from '../index.ts';
 import { merged } from '../rights.ts';
 import { type Actor, Stage } from './actors.ts';
 import { endState } from './end-state.ts';
+import { disturbedOutside } from './disturbed-outside.ts';
 import { World } from './world.ts';
 
 /** What a user, or another controller, does in a history, with the client of an administrator. `clock` has the simulated time. */
-export type Step = (client: ObjectClient, signal: AbortSignal, clock: Pick<Clock, 'now'>) => Promise<unknown>;
+export type Step<O = undefined> = (
+  client: ObjectClient,
+  signal: AbortSignal,
+  clock: Pick<Clock, 'now'>,
+  outside: O,
+) => Promise<unknown>;
 
 /** Reads what is in the store. The objects are shared: never change them. */
 export interface ObjectsReader {
@@ -25,7 +31,7 @@ export interface ObjectsReader {
 }
 
 /** Returns what is wrong at a time, or undefined; an error counts as its message. */
-export type Check = (objects: ObjectsReader, now: Instant) => string | undefined;
+export type Check<O = undefined> = (objects: ObjectsReader, now: Instant, outside: O) => string | undefined;
 
 /** Crashes of the process before or after one of its writes. */
 export interface CrashFaults {
@@ -34,18 +40,20 @@ export interface CrashFaults {
 }
 
 /** What one history consists of. */
-export interface HistoryOptions {
+export interface HistoryOptions<O> {
   readonly server: InProcessServer;
   readonly seed: number;
   readonly resources: readonly Resource[];
   /** Of webhooks; created at the start. */
   readonly configurations: readonly KubeObject[];
-  readonly steps: readonly Step[];
-  readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches'>;
+  readonly steps: readonly Step<O>[];
+  /** Of this history. */
+  readonly outside: O;
+  readonly operator: (outside: O) => Pick<OperatorOptions, 'name' | 'controllers' | 'caches'>;
   readonly faults: (Faults & CrashFaults) | undefined;
   readonly actors: readonly Actor[];
-  readonly invariant: Check | undefined;
-  readonly atEnd: Check | undefined;
+  readonly invariant: Check<O> | undefined;
+  readonly atEnd: Check<O> | undefined;
   /** At rest when nothing has changed for this time. */
   readonly quietMs: number;
   /** The history goes on for this time, and has no end to compare. */
@@ -61,13 +69,15 @@ export interface Played {
 
 /** A history that has not come to rest after this time has failed. */
 const LONGEST_MS = 3_600_000;
+/** Of the writes at rest. */
+const MOST_NAMED = 5;
 /** The most steps of the clock between two steps of the users, and before a crashed process starts again. */
 const MOST_PAUSES = 12;
 
 /** One history of an operator on a simulated cluster. */
-export class History {
+export class History<O> {
   readonly lines: string[] = [];
-  readonly #options: HistoryOptions;
+  readonly #options: HistoryOptions<O>;
   readonly #activity: Activity;
   readonly #world: World;
   readonly #stage: Stage;
@@ -78,10 +88,11 @@ export class History {
   #faults: (Faults & CrashFaults) | undefined;
   #process: AbortController | undefined;
   #processes = 0;
-  #writes = 0;
+  /** Since the history is at rest. */
+  #writesAtRest: string[] | undefined;
   #changedMs: number;
 
-  constructor(options: HistoryOptions) {
+  constructor(options: HistoryOptions<O>) {
     const { server, seed, resources, faults } = options;
     this.#options = options;
     this.#faults = faults;
@@ -116,7 +127,8 @@ export class History {
     }
     for (const step of this.#options.steps) {
       await this.#pause();
-      await this.#until(step(client, this.#stop.signal, this.#options.server.clock));
+      const { server, outside } = this.#options;
+      await this.#until(step(client, this.#stop.signal, server.clock, outside));
     }
     const { runForMs, quietMs, atEnd } = this.#options;
     if (runForMs !== undefined) await this.#untilTime(this.#begin + runForMs);
@@ -147,9 +159,13 @@ export class History {
       this.#reasons.push('a new process changed the end of the history');
     }
     const { clock } = this.#options.server;
-    const [writes, restMs] = [this.#writes, clock.now()];
+    const restMs = clock.now();
+    const writes: string[] = [];
+    this.#writesAtRest = writes;
     while (clock.now() < restMs + this.#options.quietMs) await this.#step();
-    if (this.#writes > writes) this.#reasons.push(`the operator wrote ${this.#writes - writes} times at rest`);
+    if (writes.length === 0) return;
+    const which = [...new Set(writes)].slice(0, MOST_NAMED).join(', ');
+    this.#reasons.push(`the operator wrote ${writes.length} times at rest: ${which}`);
   }
 
   async #follow(): Promise<void> {
@@ -173,9 +189,9 @@ export class History {
     this.#note(this.#wrongWith(this.#options.invariant));
   }
 
-  #wrongWith(check: Check | undefined): string | undefined {
+  #wrongWith(check: Check<O> | undefined): string | undefined {
     try {
-      return check?.(this.#world, this.#options.server.clock.now());
+      return check?.(this.#world, this.#options.server.clock.now(), this.#options.outside);
     } catch (error) {
       // Such as that of an assertion.
       return errorMessage(error);
@@ -192,10 +208,10 @@ export class History {
     const { clock } = server;
     const dice = createDice(seed, `process ${this.#processes}`);
     // Only what a simulation has: it elects nobody, because there is one process.
-    const { name, controllers, caches = [] } = operator();
-    const isAllowed = allowedBy(controllers);
     const process = new AbortController();
     this.#process = process;
+    const { name, controllers, caches = [] } = operator(this.#disturbedOutside(process));
+    const isAllowed = allowedBy(controllers);
     const client = createDisturbedClient({
       client: server.client({ fieldManager: name }),
       clock,
@@ -224,11 +240,33 @@ export class History {
     });
   }
 
-  #onWrite(process: AbortController, { verb, resource }: ObjectWrite, moment: 'before' | 'after', dice: Dice): void {
+  /** What a process reaches outside of the cluster, with the faults of requests. */
+  #disturbedOutside(process: AbortController): O {
+    const { outside, seed } = this.#options;
+    const dice = createDice(seed, `outside of process ${this.#processes}`);
+    return disturbedOutside(outside, {
+      activity: this.#activity,
+      dice,
+      faults: () => this.#faults,
+      crashed: process.signal,
+      onCall: (call, moment) => {
+        if (moment === 'before') this.#line(`outside: ${call}`);
+        this.#mayCrash(process, `${moment} ${call} outside`, dice);
+      },
+    });
+  }
+
+  #onWrite(process: AbortController, write: ObjectWrite, moment: 'before' | 'after', dice: Dice): void {
     if (process !== this.#process || process.signal.aborted) return;
-    if (moment === 'after' && resource.resource !== 'events') this.#writes += 1;
+    const { verb, resource } = write;
+    if (moment === 'after' && resource.resource !== 'events') this.#writesAtRest?.push(titleOf(write));
+    this.#mayCrash(process, `${moment} ${verb} ${resource.resource}`, dice);
+  }
+
+  #mayCrash(process: AbortController, when: string, dice: Dice): void {
+    if (process !== this.#process || process.signal.aborted) return;
     if (this.#faults === undefined || !dice.chance(this.#faults.crash / 2)) return;
-    this.#crash(`${moment} ${verb} ${resource.resource}`);
+    this.#crash(when);
   }
 
   /** As SIGKILL: nothing that the process has begun goes on. Another one starts later. */
@@ -283,8 +321,7 @@ function allowedBy(controllers: OperatorOptions['controllers']): (write: ObjectW
   const rules = merged(controllers.flatMap(({ rights = [] }) => rights));
   return (write) => {
     const { verb, resource } = write;
-    const subresource = 'subresource' in write ? write.subresource : undefined;
-    const title = subresource === undefined ? resource.resource : `${resource.resource}/${subresource}`;
+    const title = resourceOf(write);
     const isAllowed = rules.some(
       ({ apiGroups, resources, verbs }) =>
         apiGroups.includes(resource.group) && resources.includes(title) && verbs.includes(verb),
@@ -293,6 +330,17 @@ function allowedBy(controllers: OperatorOptions['controllers']): (write: ObjectW
       ? undefined
       : `no controller declares in \`rights\` that it may ${verb} ${title}`;
   };
+}
+
+/** The resource of a write, with its subresource. */
+function resourceOf(write: ObjectWrite): string {
+  const subresource = 'subresource' in write ? write.subresource : undefined;
+  return subresource === undefined ? write.resource.resource : `${write.resource.resource}/${subresource}`;
+}
+
+function titleOf(write: ObjectWrite): string {
+  const { namespace = '', name = '' } = 'key' in write ? write.key : write.object.metadata;
+  return `${write.verb} ${resourceOf(write)} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }
 
 /** Why a simulated process or history ended. */

@@ -3,8 +3,10 @@ import { keyOf, type KubeObject, parseApiVersion, type Resource } from '@gantry/
 import type { Observed } from '../index.ts';
 
 /** What a declared controller sees beside the object. */
-export interface ObservedOptions {
+export interface ObservedOptions<State = undefined> {
   readonly now: Instant;
+  /** What is outside of the cluster. */
+  readonly outside?: State;
   /** The objects that it controls; they need no owner references. */
   readonly owned?: readonly KubeObject[];
   /** Other objects in the cache. */
@@ -20,14 +22,15 @@ export interface ObservedOptions {
  * expect(objects).toEqual([]);
  * ```
  */
-export function observed<T extends KubeObject>(
+export function observed<T extends KubeObject, State = undefined>(
   object: T,
-  { now, owned = [], others = [] }: ObservedOptions,
-): Observed<T> {
+  { now, owned = [], others = [], outside }: ObservedOptions<State>,
+): Observed<T, State> {
   const cached = [object, ...owned, ...others];
   return {
     object,
     now,
+    outside: outside as State,
     owned: (resource) => ofResource(owned, resource),
     cache: {
       get: (resource, key) =>

@@ -131,6 +131,19 @@ describe('a simulation', () => {
     expect(report.text).toContain('still writes after an hour');
   });
 
+  it('names what is written at rest', async () => {
+    const restless = (): Controller => ({
+      name: 'restless',
+      watches: [watchSelf(GREETINGS)],
+      reconcile: async (at, { client }, signal) => {
+        await client.patch(GREETINGS, at, { merge: { status: { greeted: 1 } }, subresource: 'status' }, signal);
+        return { requeueAfterMs: 60_000 };
+      },
+    });
+    const report = await simulate({ operator: operator(restless), kinds: [GREETINGS], objects: [greeting], seeds: 1 });
+    expect(report.text).toContain('the operator wrote 2 times at rest: patch greetings/status default/hello');
+  });
+
   it('reports what an invariant finds, with the shortest history', async () => {
     const invariant = () => 'never right';
     const report = await simulate({

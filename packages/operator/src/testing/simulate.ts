@@ -10,15 +10,20 @@ import { calledWebhooks } from './called-webhooks.ts';
 import { type Check, type CrashFaults, History, type HistoryOptions, type Step } from './history.ts';
 
 /** Options of `simulate`. */
-export interface SimulateOptions {
-  /** Called for each start of the process, so it must create the controllers anew: what they remember is lost in a crash. */
-  readonly operator: () => Pick<OperatorOptions, 'name' | 'controllers' | 'caches' | 'webhooks'>;
+export interface SimulateOptions<O = undefined> {
+  /**
+   * Called for each start of the process, so it must create the controllers anew: what they remember is lost in a crash. It gets what is
+   * outside of the cluster, whose methods fail, lose their answers and crash the process as requests to the API server do; they return promises.
+   */
+  readonly operator: (outside: O) => Pick<OperatorOptions, 'name' | 'controllers' | 'caches' | 'webhooks'>;
+  /** Makes what is outside of the cluster, anew for each history. Steps and checks get it without faults. */
+  readonly outside?: () => O;
   /** The custom kinds that the server knows. */
   readonly kinds?: readonly CustomKind<KubeObject>[];
   /** Created one after another at times that the seed decides. Literals may have any fields: the API server validates them. */
   readonly objects?: readonly (KubeObject | (KubeObject & Readonly<Record<string, unknown>>))[];
   /** Done after that, one after another at times that the seed decides. */
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly Step<O>[];
   /** How often each fault happens, as probabilities; `DEFAULT_FAULTS` when absent. */
   readonly faults?: 'none' | Partial<Faults & CrashFaults>;
   /** How many histories, or their seeds; 100 when absent. */
@@ -36,9 +41,9 @@ export interface SimulateOptions {
   /** What other controllers and the kubelets do, such as `runJobs()`. */
   readonly actors?: readonly Actor[];
   /** Called after each change of the store with its objects. */
-  readonly invariant?: Check;
+  readonly invariant?: Check<O>;
   /** Called at the end of each history. */
-  readonly atEnd?: Check;
+  readonly atEnd?: Check<O>;
 }
 
 /** A history that went wrong. */
@@ -91,7 +96,7 @@ export const DEFAULT_FAULTS: Faults & CrashFaults = {
  * });
  * ```
  */
-export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
+export async function simulate<O = undefined>(options: SimulateOptions<O>): Promise<SimulationReport> {
   const { seeds = 100, runForMs } = options;
   if (runForMs !== undefined && !(runForMs > 0)) throw new OptionsError('runForMs: must be more than 0');
   if (runForMs !== undefined && options.invariant === undefined && options.atEnd === undefined)
@@ -111,8 +116,8 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
   return { histories: all.length, failures, text };
 }
 
-async function playAgainst(
-  options: SimulateOptions,
+async function playAgainst<O>(
+  options: SimulateOptions<O>,
   expected: readonly string[],
   seed: number,
   faults: Partial<Faults & CrashFaults>,
@@ -123,8 +128,8 @@ async function playAgainst(
 }
 
 /** Leaves out one kind of fault after the other, if the same seed still goes wrong without it, and in no more steps. */
-async function shortened(
-  options: SimulateOptions,
+async function shortened<O>(
+  options: SimulateOptions<O>,
   expected: readonly string[],
   failed: FailedHistory,
 ): Promise<FailedHistory> {
@@ -150,11 +155,13 @@ function byLength(a: FailedHistory, b: FailedHistory): number {
   return a.history.length - b.history.length;
 }
 
-async function play(options: SimulateOptions, seed: number, given: Partial<Faults & CrashFaults>) {
+async function play<O>(options: SimulateOptions<O>, seed: number, given: Partial<Faults & CrashFaults>) {
   const faults = Object.keys(given).length === 0 ? undefined : { ...NO_FAULTS, ...given };
   const kinds = options.kinds ?? [];
   const resources = [...Object.values(builtIn), ...kinds];
-  const called = calledWebhooks(options.operator());
+  // Without `outside`, its type is undefined.
+  const outside = options.outside?.() as O;
+  const called = calledWebhooks(options.operator(outside));
   const server = await startInProcessServer(
     seed,
     kinds.map(({ definition }) => called?.definitions.get(definition.metadata.name ?? '') ?? definition),
@@ -162,7 +169,7 @@ async function play(options: SimulateOptions, seed: number, given: Partial<Fault
   );
   const steps = [
     ...(options.objects ?? []).map(
-      (object): Step =>
+      (object): Step<O> =>
         (client, signal) => {
           return client.create(resourceOf(object, resources), object, signal);
         },
@@ -171,12 +178,13 @@ async function play(options: SimulateOptions, seed: number, given: Partial<Fault
   ];
   const { operator, invariant, atEnd, runForMs, actors = [], quietMs = DEFAULT_QUIET_MS } = options;
   const checks = { invariant, atEnd, quietMs, runForMs };
-  const setup: HistoryOptions = {
+  const setup: HistoryOptions<O> = {
     server,
     seed,
     resources,
     steps,
     operator,
+    outside,
     faults,
     actors,
     ...checks,
