@@ -3,6 +3,7 @@ import type { TlsMaterial } from '@gantry/tls';
 import type { ContainerRuntimeClient, StartedNetwork, StartedTestContainer } from 'testcontainers';
 import type { Issue } from './certificates.ts';
 import { freezeContainer } from '@gantry/base';
+import { freePort } from '@gantry/base/testing';
 
 /** One member of a throw-away cluster: a container. */
 export interface ClusterMember {
@@ -60,7 +61,7 @@ export const CONTAINER_LABELS: Readonly<Record<string, string>> = {
 /** Starts a cluster with the settings of production. Resolves when every member serves clients. */
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
   // Loaded when a cluster starts: unit tests need only the in-memory model.
-  const { Network, RandomPortGenerator } = await import('testcontainers');
+  const { Network } = await import('testcontainers');
   const runtime = await prepareContainers();
   const host = clientHost(runtime);
   const tls = await options.tls?.('etcd', host);
@@ -79,7 +80,8 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
   };
   try {
     for (const name of names) {
-      const port = await new RandomPortGenerator().generatePort();
+      // The engine publishes it at all addresses, and again after each restart.
+      const port = await freePort('0.0.0.0');
       members.push(
         new Member({ name, names, host, port, network, runtime, options, tls, other: () => otherThan(name) }),
       );
