@@ -13,20 +13,24 @@ let asked: number[];
 let given: number[];
 let releases: number;
 let isAnotherReady: boolean;
+let other: () => Promise<boolean>;
+let release: () => void;
 let reach: EtcdReach;
 let running: Promise<void>;
 
 beforeEach(() => {
   [clock, stop] = [new ManualClock(), new AbortController()];
   [answers, asked, given, releases, isAnotherReady] = [['yes', 'yes', 'yes'], [0, 0, 0], [], 0, true];
+  other = () => Promise.resolve(isAnotherReady);
+  release = () => (releases += 1);
   reach = new EtcdReach({
     members: [0, 1, 2].map((member) => () => {
       asked[member] = (asked[member] ?? 0) + 1;
       return ask(answers[member] ?? 'never');
     }),
     giveUpWrites: (waitedMs) => given.push(waitedMs),
-    isAnotherReady: () => Promise.resolve(isAnotherReady),
-    releaseConnections: () => (releases += 1),
+    isAnotherReady: () => other(),
+    releaseConnections: () => release(),
     clock,
     logger: silentLogger,
   });
@@ -72,12 +76,14 @@ test.each([
 });
 
 test.each(['no', 'never'] as const)(
-  'after five seconds without an answer (%s), it is not ready and writes end',
+  'after five seconds without an answer (%s), it is not ready and writes end that have waited for as long',
   async (each) => {
+    isAnotherReady = false;
     await pass(3);
     answers = [each, each, each];
     await pass(4);
     expect(failure()).toBeUndefined();
+    expect(given).toEqual([]);
     await pass(2);
     expect(failure()).toContain('does not answer');
     expect(given.every((waitedMs) => waitedMs === 5000)).toBe(true);
@@ -85,7 +91,38 @@ test.each(['no', 'never'] as const)(
   },
 );
 
-test('connections end only when load balancers know that it is not ready, and another API server is ready', async () => {
+test('one that is cut off alone is not ready after three seconds, and its writes end after five', async () => {
+  await pass(3);
+  answers = ['no', 'no', 'no'];
+  await pass(2);
+  expect(failure()).toBeUndefined();
+  await pass(2);
+  expect(failure()).toContain('no leader');
+  expect(given).toEqual([]);
+  await pass(2);
+  expect(given).toContain(0);
+});
+
+test('connections end before the writes on them, when load balancers know that it is not ready', async () => {
+  answers = ['no', 'no', 'no'];
+  // The question at the start was answered.
+  await pass(7);
+  expect([given.length, releases]).toEqual([2, 0]);
+  release = () => given.push(Number.NaN);
+  await pass(1);
+  expect(given.slice(2)).toEqual([Number.NaN, 0]);
+});
+
+test('another API server that hangs holds nothing up', async () => {
+  other = () => new Promise(() => undefined);
+  answers = ['no', 'no', 'no'];
+  await pass(10);
+  expect(failure()).toContain('no leader');
+  expect(given.length).toBeGreaterThan(3);
+  expect(releases).toBe(0);
+});
+
+test('connections end only while another API server is ready', async () => {
   answers = ['no', 'no', 'no'];
   isAnotherReady = false;
   await pass(60);
@@ -98,9 +135,21 @@ test('connections end only when load balancers know that it is not ready, and an
   expect(failure()).toBeUndefined();
   const before = releases;
   answers = ['no', 'no', 'no'];
-  await pass(8);
+  await pass(7);
   expect(failure()).toContain('no leader');
   expect(releases).toBe(before);
   await pass(2);
   expect(releases).toBeGreaterThan(before);
+});
+
+test('what another API server said before etcd answered again does not count', async () => {
+  answers = ['no', 'no', 'no'];
+  await pass(4);
+  expect(failure()).toBeDefined();
+  answers = ['yes', 'yes', 'yes'];
+  await pass(2);
+  isAnotherReady = false;
+  answers = ['no', 'no', 'no'];
+  await pass(4);
+  expect(failure()).toBeUndefined();
 });

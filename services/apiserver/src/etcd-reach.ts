@@ -4,11 +4,13 @@ import type { GroupMember, HealthCheck, Logger } from '@gantry/service';
 
 const ASK_EVERY_MS = 1000;
 /**
- * etcd is lost when so many questions in a row have no answer. Rounds are counted, not seconds: time in which this process does not run
- * must not count.
+ * etcd is lost when so many rounds of questions in a row have no answer: its members take up to 4 s to elect a leader. Rounds are counted,
+ * not seconds: time in which this process does not run must not count.
  */
 const LOST_AFTER = 5;
-/** The longest time that a write waits for a lost etcd. Its client can ask another API server then. */
+/** After so many rounds without an answer, while another API server gets answers, this one is cut off. */
+const CUT_AFTER = 3;
+/** The longest time that a write waits for a lost etcd. */
 const WRITE_WAIT_MS = 5000;
 /** Rounds after which a load balancer has noticed that this API server is not ready: HAProxy asks every 3 s. */
 const NOTICED_AFTER = 4;
@@ -21,7 +23,7 @@ export interface EtcdReachOptions {
 }
 
 interface Dependencies extends EtcdReachOptions {
-  /** Whether another API server is ready. */
+  /** Whether another API server is ready and has answers of etcd. */
   readonly isAnotherReady: () => Promise<boolean>;
   /** Ends the watches, and each connection after its running responses. */
   readonly releaseConnections: () => void;
@@ -36,7 +38,8 @@ class EtcdLostError extends Error {
 
 /**
  * Whether etcd answers this process. While it does not, the process is not ready, and waiting writes end. If another API server is ready,
- * clients are sent there: their connections end. If none is, they stay where they are, because a new connection would not help them.
+ * clients are sent there: the process is not ready earlier, writes do not wait, and connections end. If none is, they stay where they are,
+ * because a new connection would not help them.
  */
 export class EtcdReach {
   readonly #options: Dependencies;
@@ -44,12 +47,22 @@ export class EtcdReach {
   #answered: 'yes' | 'no' = 'yes';
   #reason = 'no answer';
   #silentRounds = 0;
+  /** Rounds for which it has not been ready. */
+  #unreadyRounds = 0;
+  /** What the other API servers said since etcd's last answer. */
+  #others: 'unknown' | 'ready' = 'unknown';
+  #othersAre: 'asked' | 'not-asked' = 'not-asked';
 
   constructor(options: Dependencies) {
     this.#options = options;
   }
 
-  get isLost(): boolean {
+  /** Whether the last question was answered in time. */
+  get isAnswered(): boolean {
+    return this.#silentRounds === 0;
+  }
+
+  get #isLost(): boolean {
     return this.#silentRounds >= LOST_AFTER;
   }
 
@@ -57,7 +70,7 @@ export class EtcdReach {
     return {
       name: 'etcd',
       check: () => {
-        if (this.isLost) throw new EtcdLostError(`does not answer: ${this.#reason}`);
+        if (this.#unreadyRounds > 0) throw new EtcdLostError(`does not answer: ${this.#reason}`);
       },
     };
   }
@@ -73,7 +86,7 @@ export class EtcdReach {
       const asked = this.#silentRounds === 0 ? [turn % members.length] : members.keys();
       for (const member of asked) void this.#ask(member, signal);
       await pause(clock, ASK_EVERY_MS, signal);
-      if (!signal.aborted) await this.#judge();
+      if (!signal.aborted) this.#judge();
     }
   }
 
@@ -92,17 +105,29 @@ export class EtcdReach {
     }
   }
 
-  async #judge(): Promise<void> {
-    const { giveUpWrites, isAnotherReady, releaseConnections, logger } = this.#options;
-    const wasLost = this.isLost;
+  #judge(): void {
+    const { giveUpWrites, releaseConnections, logger } = this.#options;
+    const wasReady = this.#unreadyRounds === 0;
     this.#silentRounds = this.#answered === 'yes' ? 0 : this.#silentRounds + 1;
     this.#answered = 'no';
-    if (this.isLost !== wasLost) {
-      if (this.isLost) logger.warn({ reason: this.#reason }, 'etcd does not answer: not ready');
-      else logger.info({}, 'etcd answers again');
-    }
-    if (!this.isLost) return;
-    giveUpWrites(WRITE_WAIT_MS);
-    if (this.#silentRounds >= LOST_AFTER + NOTICED_AFTER && (await isAnotherReady())) releaseConnections();
+    if (this.isAnswered) this.#others = 'unknown';
+    const isAnotherReady = this.#others === 'ready';
+    const isReady = !this.#isLost && !(isAnotherReady && this.#silentRounds >= CUT_AFTER);
+    this.#unreadyRounds = isReady ? 0 : this.#unreadyRounds + 1;
+    if (wasReady && !isReady) logger.warn({ reason: this.#reason }, 'etcd does not answer: not ready');
+    if (isReady && !wasReady) logger.info({}, 'etcd answers again');
+    // Before the writes end: their responses then end the connections.
+    if (isAnotherReady && this.#unreadyRounds > NOTICED_AFTER) releaseConnections();
+    if (this.#isLost) giveUpWrites(isAnotherReady ? 0 : WRITE_WAIT_MS);
+    if (!this.isAnswered) void this.#askOthers();
+  }
+
+  /** Takes no time of a round: another API server may hang. */
+  async #askOthers(): Promise<void> {
+    if (this.#othersAre === 'asked') return;
+    this.#othersAre = 'asked';
+    const isReady = await this.#options.isAnotherReady().catch(() => false);
+    this.#othersAre = 'not-asked';
+    this.#others = isReady ? 'ready' : 'unknown';
   }
 }

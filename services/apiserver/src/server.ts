@@ -188,7 +188,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     objects: serviceObjects,
   });
   const isReady = async (): Promise<boolean> => (await health.ready()).length === 0;
-  const introspection = introspectionOf(options, { cache, leads, lookup: security.lookup, isReady });
+  const introspection = introspectionOf(options, reach, { cache, leads, lookup: security.lookup, isReady });
   const standing = new StandingRequests(clock);
   const flow = createFlowControl(options, cache);
   const starts = new Starts(clock);
@@ -244,10 +244,12 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 
 function introspectionOf(
   { introspection, tls, agentTls, metrics, clock }: ApiServerOptions,
+  reach: EtcdReach | undefined,
   own: Pick<IntrospectionOptions, 'cache' | 'leads' | 'lookup' | 'isReady'>,
 ): Introspection | undefined {
   if (introspection === undefined) return undefined;
-  return createIntrospection({ ...introspection, ...own, tls, agentTls, metrics, clock });
+  const isEtcdAnswering = (): boolean => reach?.isAnswered ?? true;
+  return createIntrospection({ ...introspection, ...own, isEtcdAnswering, tls, agentTls, metrics, clock });
 }
 
 function etcdReach(

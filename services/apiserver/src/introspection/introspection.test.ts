@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureIncarnation } from '../incarnation.ts';
 import { callServer } from '../testing/call-server.ts';
 import { startApiServer, type TestApiServer } from '../testing/start-api-server.ts';
+import { isAnyReady } from './introspection.ts';
 import { createProcessReports } from './process-reports.ts';
 import { createTestPki, type TestPki } from '../testing/test-pki.ts';
 
@@ -243,6 +244,21 @@ test('a process is asked once in half a second, however many ask', async () => {
   expect(await gather()).toBe(all[0]);
   await clock.advance(1);
   expect((await gather()).reports[0]?.parts).toEqual({ process: { identity: '2' } });
+});
+
+test.each([
+  [{ ready: true, etcd: 'answers' }, true],
+  [{ ready: true, etcd: 'silent' }, false],
+  [{ ready: false, etcd: 'answers' }, false],
+  // Of an earlier release.
+  [{ ready: true }, true],
+])('whether another API server that says %j can take clients: %s', async (says, expected) => {
+  const tls = fixedTls(await pki.issue('system:apiserver', ['gantry:apiservers']));
+  using reports = createProcessReports(tls, systemClock);
+  const parts = Object.entries({ process: { identity: 'b' }, ...says }).map(([name, value]) => [name, () => value]);
+  const port = await startProcess('other', Object.fromEntries(parts) as ReportedParts);
+  const servers = { name: 'other', port, addresses: () => Promise.resolve(['127.0.0.1']) };
+  expect(await isAnyReady(reports, servers)).toBe(expected);
 });
 
 test('a process answers API servers alone', async () => {

@@ -6,7 +6,13 @@ import type { TlsSource } from '@gantry/tls';
 import type { ObjectLookup } from '../auth/authz/object-lookup.ts';
 import { listVersion, type WatchCache } from '../cache/index.ts';
 import { ownReport } from './own-report.ts';
-import { createProcessReports, type Gathered, type ProcessParts, type ReportingService } from './process-reports.ts';
+import {
+  createProcessReports,
+  type Gathered,
+  type ProcessParts,
+  type ProcessReports,
+  type ReportingService,
+} from './process-reports.ts';
 import { OldestRevision, type RevisionMark, RevisionMarks } from './revision-marks.ts';
 
 /** What an API server needs to show what the control plane does. */
@@ -36,6 +42,7 @@ export interface IntrospectionOptions extends IntrospectionSettings {
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly cache: Pick<WatchCache, 'revision'>;
   readonly isReady: () => Promise<boolean>;
+  readonly isEtcdAnswering: () => boolean;
   readonly tls: TlsSource;
   /** Its certificates for agents, whose authority is another one. */
   readonly agentTls: TlsSource;
@@ -53,7 +60,7 @@ export interface Introspection {
   /** What this process says of itself to other API servers. */
   readonly parts: ReportedParts;
   readonly member: GroupMember;
-  /** Whether another API server says that it can answer requests. */
+  /** Whether another API server says that it can answer requests, and that etcd answers it. */
   readonly isAnotherReady: () => Promise<boolean>;
   readonly views: Readonly<Record<string, View>>;
 }
@@ -94,10 +101,7 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
   const stamped = (value: object) => ({ at: formatMicroTime(clock.now()), ...value });
   return {
     parts,
-    isAnotherReady: async () =>
-      (await reports.gather([options.peers], ['process', 'ready'])).reports.some(
-        ({ parts: { ready } }) => ready === true,
-      ),
+    isAnotherReady: () => isAnyReady(reports, options.peers),
     member: {
       name: 'introspection',
       run: (signal) => marks.run(signal),
@@ -155,6 +159,13 @@ export function createIntrospection(options: IntrospectionOptions): Introspectio
       },
     },
   };
+}
+
+/** Whether one of the API servers says that it can answer requests, and that etcd answers it. */
+export async function isAnyReady(reports: ProcessReports, servers: ReportingService): Promise<boolean> {
+  const found = await reports.gather([servers], ['process', 'ready', 'etcd']);
+  // One of an earlier release says nothing of etcd.
+  return found.reports.some(({ parts: { ready, etcd } }) => ready === true && etcd !== 'silent');
 }
 
 /** The agent of a node, and the range of its host's pods; '' before it has one. Throws StatusError NotFound. */

@@ -15,6 +15,8 @@ export interface OwnReportOptions {
   readonly clock: Clock;
   /** Whether this one can answer requests. */
   readonly isReady: () => Promise<boolean>;
+  /** Whether etcd has answered its last question. */
+  readonly isEtcdAnswering: () => boolean;
 }
 
 /** Requests of one verb for one resource. */
@@ -48,6 +50,7 @@ export function ownReport(options: OwnReportOptions): ReportedParts {
     }),
     marks: () => marks.list(),
     ready: options.isReady,
+    etcd: () => (options.isEtcdAnswering() ? 'answers' : 'silent'),
   };
 }
 

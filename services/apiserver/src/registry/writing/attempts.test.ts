@@ -17,7 +17,11 @@ const NEW = entryAt(512);
 const refused = StatusError.forbidden({ group: '', resource: 'configmaps' }, 'a', 'not in this state');
 
 /** Runs attempts with an outcome per state. Returns the versions of the attempts. */
-async function run(first: State, outcomeOf: (entry: Entry | undefined) => Outcome | StatusError, stored = NEW) {
+async function run(
+  first: State,
+  outcomeOf: (entry: Entry | undefined) => Outcome | StatusError,
+  stored: Entry | 'not-asked' = NEW,
+) {
   const tried: (number | undefined)[] = [];
   const decided = await attemptUntilDecided(first, {
     definition: definitionOf('configmaps'),
@@ -27,7 +31,8 @@ async function run(first: State, outcomeOf: (entry: Entry | undefined) => Outcom
       const outcome = outcomeOf(entry);
       return outcome instanceof StatusError ? Promise.reject(outcome) : Promise.resolve(outcome);
     },
-    readStored: () => Promise.resolve(stored),
+    readStored: () =>
+      stored === 'not-asked' ? Promise.reject(new TypeError('the store was asked')) : Promise.resolve(stored),
   }).catch((error: unknown) => error);
   return { tried, decided };
 }
@@ -66,6 +71,12 @@ describe('attempts at a write', () => {
   it('end with an unknown outcome, which may have been a commit', async () => {
     const unknown = StatusError.timeout('the outcome of the write is not known');
     expect(await run({ origin: 'cache', entry: OLD }, () => unknown)).toEqual({ tried: [256], decided: unknown });
+  });
+
+  it('end without another question to a store that does not answer', async () => {
+    const unavailable = StatusError.unavailable('the store cannot be reached');
+    const found = await run({ origin: 'cache', entry: OLD }, () => unavailable, 'not-asked');
+    expect(found).toEqual({ tried: [256], decided: unavailable });
   });
 
   it('begin again from the same state when claims are lost, and not for ever', async () => {

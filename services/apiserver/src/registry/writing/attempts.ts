@@ -56,6 +56,7 @@ export interface Attempts {
  * - If a generated name is in use, it generates another one.
  * - If claims are lost, it makes them again. The same is true for a quota charge that a recount has given back.
  * - An unknown outcome (Timeout) is never tried again: the write may have taken effect.
+ * - While the store does not answer (ServiceUnavailable), it is not asked whether its state is the same.
  */
 export async function attemptUntilDecided(first: State, write: Attempts): Promise<Decided> {
   let state = first;
@@ -97,7 +98,7 @@ async function stateAfter(
       if (state.origin !== 'presumed') return { origin: 'store', entry: outcome.current };
       return outcome.isGenerated && tries < GENERATE_TRIES ? state : undefined;
     case 'failed':
-      if (!(outcome.error instanceof StatusError) || isReason(outcome.error, 'Timeout')) return undefined;
+      if (!(outcome.error instanceof StatusError) || isEnd(outcome.error)) return undefined;
       break;
     case 'unchanged':
     case 'absent':
@@ -106,6 +107,10 @@ async function stateAfter(
   if (state.origin !== 'cache') return undefined;
   const entry = await readStored();
   return entry?.resourceVersion === state.entry?.resourceVersion ? undefined : { origin: 'store', entry };
+}
+
+function isEnd(error: StatusError): boolean {
+  return isReason(error, 'Timeout') || isReason(error, 'ServiceUnavailable');
 }
 
 function decidedBy(outcome: OutcomeOrError, { definition, name }: Attempts): Decided {
