@@ -198,6 +198,22 @@ describe('a pod that preempts', () => {
     expect(pod('q')?.spec?.nodeName).toBe('a');
   });
 
+  it.each([
+    ['its nomination', 0],
+    ['the mark of its victim', 1],
+    ['the deletion of its victim', 2],
+  ])('is tried again a second after an outage in which %s could not be written', async (_, writes) => {
+    const { run, wait, terminating, cycles, endAfter } = await start();
+    await run('x', '2');
+    const heal = endAfter(writes);
+    await wait('p', '2', 5);
+    await cycles(40);
+    expect(terminating()).toEqual([]);
+    heal();
+    await cycles(2);
+    expect(terminating()).toEqual(['x']);
+  });
+
   it('evicts none when its nomination cannot be written', async () => {
     const { client, run, wait, terminating, cycles } = await start();
     await run('x', '3');

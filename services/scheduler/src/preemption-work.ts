@@ -1,7 +1,7 @@
 import { type Clock, formatTime } from '@gantry/base';
 import type { ObjectWrite, WriteResult, WriteSender } from '@gantry/client';
 import type { EventRecorder, Log } from '@gantry/controller-runtime';
-import type { Pod } from '@gantry/objects';
+import { type Pod, StatusError } from '@gantry/objects';
 import type { ClusterView } from './cluster-view.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { hasDelayedClaims } from './framework/claimed-volumes.ts';
@@ -56,11 +56,11 @@ export async function preempt(
       if (!releaseUnbound(options, { victim, by })) bound.push({ victim, by });
     }
   }
-  const marked = await mark(options, bound, decisions, signal);
-  const failed = new Set([...bound.filter((one) => !marked.includes(one)), ...(await evict(options, marked, signal))]);
-  const unfinished = new Set([...failed].map(({ by }) => by));
+  const failures: Failures = new Map();
+  const marked = await mark(options, { evictions: bound, decisions, failures }, signal);
+  await evict(options, { evictions: marked, failures }, signal);
   for (const decision of decisions) {
-    if (unfinished.has(decision)) queue.failed(decision.pod);
+    if (failures.has(decision)) queue.failed(decision.pod, failures.get(decision));
     else queue.refused(decision.pod, decision.plugins);
   }
 }
@@ -75,11 +75,21 @@ function releaseUnbound(options: PreemptionWorkOptions, eviction: Eviction): boo
   return true;
 }
 
+/** Decisions with a victim that could not be marked or deleted, and why. */
+type Failures = Map<Preempting, StatusError>;
+
 /** Marks the victims. Returns the evictions whose victims have the condition now. */
 async function mark(
   options: PreemptionWorkOptions,
-  evictions: readonly Eviction[],
-  decisions: readonly Preempting[],
+  {
+    evictions,
+    decisions,
+    failures,
+  }: {
+    readonly evictions: readonly Eviction[];
+    readonly decisions: readonly Preempting[];
+    readonly failures: Failures;
+  },
   signal: AbortSignal,
 ): Promise<readonly Eviction[]> {
   const now = options.clock.now();
@@ -90,30 +100,40 @@ async function mark(
   for (const result of results) if (result.ok) options.view.written(result.object);
   // If a nomination could not be withdrawn, a later cycle does it. Its pod has no claim to the room.
   const ofMarks = results.slice(withdrawals.length).values();
-  return evictions.filter((_, i) => marks[i] === undefined || ofMarks.next().value?.ok === true);
+  return evictions.filter(({ by }, i) => marks[i] === undefined || isDone(ofMarks.next().value, by, failures));
 }
 
-/** Deletes the victims. Returns the evictions that have failed. */
+/** Deletes the victims. */
 async function evict(
   options: PreemptionWorkOptions,
-  evictions: readonly Eviction[],
+  { evictions, failures }: { readonly evictions: readonly Eviction[]; readonly failures: Failures },
   signal: AbortSignal,
-): Promise<readonly Eviction[]> {
+): Promise<void> {
   const { view, clock } = options;
   const results = await send(
     options,
     evictions.map(({ victim }) => preemptionOf(victim)),
     signal,
   );
-  return evictions.filter((eviction, i) => {
+  for (const [i, eviction] of evictions.entries()) {
     const result = results[i];
-    if (result?.ok !== true) return true;
+    if (!isDone(result, eviction.by, failures)) continue;
     const { metadata, ...pod } = result.object as Pod;
     // A pod that was never started is gone at once. It counts as leaving until the cache shows that.
     view.written({ ...pod, metadata: { deletionTimestamp: formatTime(clock.now()), ...metadata } });
     report(options, eviction, '');
-    return false;
-  });
+  }
+}
+
+/** Whether a write succeeded. Otherwise keeps why not. */
+function isDone(
+  result: WriteResult | undefined,
+  by: Preempting,
+  failures: Failures,
+): result is WriteResult & { readonly ok: true } {
+  if (result?.ok === true) return true;
+  failures.set(by, result === undefined ? StatusError.timeout('no answer') : StatusError.fromStatus(result.status));
+  return false;
 }
 
 /** Sends the writes and logs those that fail. It is not logged when the pod is gone or another pod has its name now. */

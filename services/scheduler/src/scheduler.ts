@@ -212,7 +212,7 @@ async function reportRefusals(
   }
   const unwritten = await writeRefusals(options, refusals, signal);
   const preempting = refusals.filter(isPreempting);
-  for (const refusal of preempting) if (unwritten.has(refusal)) queue.failed(refusal.pod);
+  for (const refusal of preempting) if (unwritten.has(refusal)) queue.failed(refusal.pod, unwritten.get(refusal));
   await preempt(
     options,
     preempting.filter((refusal) => !unwritten.has(refusal)),
@@ -220,13 +220,13 @@ async function reportRefusals(
   );
 }
 
-/** Writes the status of refused pods. Returns the refusals whose write failed. */
+/** Writes the status of refused pods. Returns the refusals whose write failed, with the errors. */
 async function writeRefusals(
   { client, view, clock, log }: SchedulerOptions,
   refusals: readonly Refusal[],
   signal: AbortSignal,
-): Promise<ReadonlySet<Refusal>> {
-  const failed = new Set<Refusal>();
+): Promise<ReadonlyMap<Refusal, StatusError>> {
+  const failed = new Map<Refusal, StatusError>();
   const told = refusals.flatMap((refusal) => {
     const write = refusalOf(refusal.pod, refusal, clock.now());
     return write === undefined ? [] : [{ refusal, write }];
@@ -240,11 +240,12 @@ async function writeRefusals(
       view.written(result.object);
       continue;
     }
-    failed.add(refusal);
+    const error = result === undefined ? StatusError.timeout('no answer') : StatusError.fromStatus(result.status);
+    failed.set(refusal, error);
+    const { reason, message } = error;
     // The pod is gone. A Conflict means that another pod has its name now.
-    const reason = result?.status.reason ?? '';
     if (signal.aborted || reason === 'NotFound' || reason === 'Conflict') continue;
-    log.warn({ reason: result?.status.message }, 'the reason was not written to the status of a pod');
+    log.warn({ reason: message }, 'the reason was not written to the status of a pod');
   }
   return failed;
 }
