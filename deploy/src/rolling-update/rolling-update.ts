@@ -3,6 +3,7 @@ import { LEASES, NODES, RETURNS_BY_ANNOTATION } from '@gantry/objects';
 import { type Clock, errorMessage, formatTime, withDeadline } from '@gantry/base';
 import { type HttpClient, ignoreNotFound } from '@gantry/client';
 import { CHAOS_SERVICE, type Project } from '../cluster/compose.ts';
+import { healthCommand } from '../cluster/health-checks.ts';
 import { type Look, waitUntil } from '../cluster/wait-until.ts';
 import { findRunningAgents } from '../cluster/running-agents.ts';
 import { isNodeOf, lookAtApi, lookAtNodes } from '../cluster/readiness.ts';
@@ -332,7 +333,7 @@ async function absenceOf(
   };
 }
 
-/** Until the container's health check succeeds, which is asked here: the engine asks every 15 s. */
+/** Until the container's health check succeeds, which is asked here: the engine asks every 30 s. */
 async function untilHealthy(
   { clock, note, shell }: RollingUpdate,
   engine: Docker,
@@ -361,9 +362,8 @@ async function untilHealthy(
 async function missingHealth(shell: Shell, engine: Docker, id: string): Promise<string | undefined> {
   const { State, Config } = await engine.getContainer(id).inspect();
   if (State.Status !== 'running') return State.Status;
-  const [kind, ...check] = Config.Healthcheck?.Test ?? [];
-  if (kind === undefined || kind === 'NONE') return undefined;
-  const command = kind === 'CMD-SHELL' ? ['sh', '-c', ...check] : check;
+  const command = healthCommand(Config.Healthcheck?.Test);
+  if (command === undefined) return undefined;
   const { code } = await shell.run('docker', ['exec', id, ...command]);
   return code === 0 ? undefined : 'not ready yet';
 }

@@ -41,6 +41,23 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
   expect(facts.api).toEqual({ state: 'not ready', why: 'there is no kubeconfig' });
 });
 
+test('an API server that does not answer now is unhealthy, whatever the engine says', async () => {
+  const container = { name: 'a-apiserver-1', service: 'apiserver', state: 'running', health: 'healthy', image: 'x' };
+  const run = (_program: string, [command]: readonly string[]) =>
+    Promise.resolve({ code: command === 'exec' ? 1 : 0, stdout: '["CMD","healthcheck"]', stderr: '' });
+  const facts = await gatherFacts({
+    clusterId: 'a',
+    clock: new ManualClock(NOW),
+    shell: { run },
+    project: { containers: () => Promise.resolve([container]) },
+    openApi: () => {
+      throw new CommandError('there is no kubeconfig', 'npm run up');
+    },
+    adminCertificate: () => undefined,
+  });
+  expect(facts.containers).toEqual([{ ...container, health: 'unhealthy' }]);
+});
+
 test.each([
   [
     '[+]ping ok\n[-]watch-cache failed: the tree has not been read yet\n[-]bootstrap failed: not finished\nreadyz check failed',

@@ -5,6 +5,7 @@ import type { HttpClient } from '@gantry/client';
 import { adminCertificate, openApi } from '../cluster/api.ts';
 import { openProject, type Project, type ServiceContainer } from '../cluster/compose.ts';
 import { failingMembers } from '../cluster/etcd-members.ts';
+import { withHealthNow } from '../cluster/health-checks.ts';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact, WaitingPod } from './facts.ts';
@@ -42,17 +43,27 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
   const own = sources.adminCertificate();
   const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own)];
   const [live, certificates] = await Promise.all([
-    gatherLiveFacts(sources),
+    gatherLiveFacts(sources, () => true),
     project.containers().then((containers) => readCertificates(shell, containers)),
   ]);
   return { ...live, certificates: [...certificates, ...admin] };
 }
 
-/** What changes from second to second: all but the certificates. */
-export async function gatherLiveFacts(sources: Omit<Sources, 'adminCertificate'>): Promise<Facts> {
+/** One that the engine does not call healthy may be by now. Each check starts a process. */
+const mayHaveRecovered = ({ health }: ServiceContainer) => health !== 'healthy';
+
+/** What changes from second to second: all but the certificates. The health checks of the containers that are `asked` are run. */
+export async function gatherLiveFacts(
+  sources: Omit<Sources, 'adminCertificate'>,
+  isAsked: (container: ServiceContainer) => boolean = mayHaveRecovered,
+): Promise<Facts> {
   const { clusterId, clock, shell, project, openApi } = sources;
-  const containers = await project.containers();
-  const [etcd, fromApi] = await Promise.all([askMembers(shell, clusterId, containers), askApi(clock, openApi)]);
+  const listed = await project.containers();
+  const [containers, etcd, fromApi] = await Promise.all([
+    withHealthNow(shell, listed, isAsked),
+    askMembers(shell, clusterId, listed),
+    askApi(clock, openApi),
+  ]);
   return { clusterId, now: clock.now(), containers, etcd, certificates: [], ...fromApi };
 }
 
