@@ -10,24 +10,43 @@ const CONFIG = { root: '/checkout', home: '/home', homeKind: 'checkout', overlay
 
 /** What Compose says of each service, shortened. */
 const SETTINGS = { image: 'gantry:1', environment: { GANTRY_CLUSTER_ID: 'gantry-a' }, cap_add: ['NET_ADMIN'] };
-const SERVICES = { proxy: { ...SETTINGS, tmpfs: ['/run'] }, 'pod-egress': SETTINGS };
+const SERVICES = { proxy: { ...SETTINGS, tmpfs: ['/run'] }, 'pod-egress': SETTINGS, agent: SETTINGS };
 const RIGHTS =
   '--rm --network host --read-only --cap-drop ALL --security-opt no-new-privileges:true --cap-add NET_ADMIN';
 
-/** A machine with these images and no container; `commands` are what was run, from the verb of Compose on. */
-function machine(images: readonly string[], refusal = 'Error response from daemon: No such image: gantry:1') {
+interface Engine {
+  readonly refusal?: string;
+  /** Of containers of the cluster: ids and names of images. */
+  readonly containers?: string;
+  /** Ids of images that have a name. */
+  readonly named?: string;
+}
+
+/** A machine with these images; `commands` are what was run, from the verb of Compose on, and `variables` what the last one was given. */
+function machine(
+  images: readonly string[],
+  { refusal = 'Error response from daemon: No such image: gantry:1', containers = '', named = '' }: Engine = {},
+) {
   const commands: string[] = [];
+  const variables: Record<string, string> = {};
   const shell: Shell = {
-    run: (_program, args) => {
+    run: (_program, args, { env = {} } = {}) => {
       const command = args.join(' ').replace(/^compose .* --progress plain /, '');
       commands.push(command);
-      const missing = args[0] === 'image' && !images.includes(args.at(-1) ?? '');
-      const outputs = { config: JSON.stringify({ services: SERVICES }), 'volume ls': 'gantry-a_agent-state' };
+      Object.assign(variables, env);
+      const missing = command.startsWith('image inspect') && !images.includes(args.at(-1) ?? '');
+      const outputs = {
+        config: JSON.stringify({ services: SERVICES }),
+        'volume ls': 'gantry-a_agent-state',
+        ps: containers === '' ? '' : 'c1\nc2\n',
+        inspect: containers,
+        'image ls': named,
+      };
       const stdout = Object.entries(outputs).find(([begin]) => command.startsWith(begin))?.[1] ?? '';
       return Promise.resolve({ code: missing ? 1 : 0, stdout, stderr: missing ? refusal : '' });
     },
   };
-  return { project: openProject(CONFIG, 'gantry-a', shell), commands };
+  return { project: openProject(CONFIG, 'gantry-a', shell), commands, variables };
 }
 
 test.each([
@@ -48,13 +67,38 @@ test.each(['removeProxy', 'removePodEgress'] as const)('%s does not build or fet
 });
 
 test.each(['removeProxy', 'removePodEgress'] as const)('%s fails where the engine does not answer', async (remove) => {
-  const { project } = machine([], 'Cannot connect to the Docker daemon');
+  const { project } = machine([], { refusal: 'Cannot connect to the Docker daemon' });
   await expect(project[remove](() => undefined)).rejects.toThrow('Cannot connect');
 });
 
-test('what agents have mounted is unmounted with a limit for each, also where it is forced', async () => {
+const CONTAINERS = 'sha256:etcd quay.io/coreos/etcd:v3.5.30\nsha256:old gantry:1\n';
+
+test.each([
+  ['the wanted one', ['gantry:1', 'sha256:old', 'sha256:other'], 'gantry:1'],
+  ['that of a container of the cluster, whose name is gone', ['sha256:old', 'sha256:other'], 'sha256:old'],
+  ['one of another checkout', ['sha256:etcd', 'sha256:other'], 'sha256:other'],
+])('what an agent leaves on the host is removed by an image that is there: %s', async (_, images, used) => {
+  const { project, commands, variables } = machine(images, { containers: CONTAINERS, named: 'sha256:other\n' });
+  const lines: string[] = [];
+  await project.cleanHost((line) => lines.push(line));
+  expect(commands.at(-1)).toMatch(/^run --rm --no-deps -T agent sh -c /);
+  expect(variables).toMatchObject({ GANTRY_IMAGE: used });
+  await project.removeProxy((line) => lines.push(line));
+  expect(commands.at(-1)).toContain(` ${used} node lib/proxy.mjs remove ports`);
+  expect(lines).toEqual([]);
+});
+
+test('what an agent leaves on the host stays where no image is there, and none is built', async () => {
   const { project, commands } = machine([]);
-  await project.cleanHost();
+  const lines: string[] = [];
+  await project.cleanHost((line) => lines.push(line));
+  expect(commands.filter((command) => command.startsWith('run'))).toEqual([]);
+  expect(lines).toEqual(['the image gantry:1 is gone: what agents have mounted, if there is anything, stays']);
+});
+
+test('what agents have mounted is unmounted with a limit for each, also where it is forced', async () => {
+  const { project, commands } = machine(['gantry:1']);
+  await project.cleanHost(() => undefined);
   const unmounts = commands.at(-1)?.match(/.*\bumount\b.*/g) ?? [];
   expect(unmounts).toHaveLength(2);
   for (const line of unmounts) expect(line).toMatch(/^ *timeout --signal=KILL 60 umount /);
@@ -65,8 +109,8 @@ test.each(['', 'memory'])(
   async (hierarchy) => {
     const folder = await mkdtemp(join(tmpdir(), 'groups-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const { project, commands } = machine([]);
-    await project.cleanHost();
+    const { project, commands } = machine(['gantry:1']);
+    await project.cleanHost(() => undefined);
     const script = commands.at(-1)?.replace(/^.*?(?=for parent)/s, '') ?? '';
     const env = { PATH: process.env['PATH'], GANTRY_CGROUP_DIR: folder, GANTRY_CLUSTER_ID: 'gantry-a' };
     const parent = join(folder, hierarchy, 'docker');

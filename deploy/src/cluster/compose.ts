@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorMessage } from '@gantry/base';
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { hasMiscountedNetwork } from './miscounted-network.ts';
 import { findOwnVolumes } from './own-volumes.ts';
+import { usableImage } from './usable-image.ts';
 
 /** A container of a Gantry service. */
 export interface ServiceContainer {
@@ -35,9 +35,9 @@ export interface Project {
   removeService(service: string): Promise<void>;
   /**
    * Unmounts what agents have mounted in their state volume, since the engine cannot remove a volume before that, and removes the control
-   * groups of pods, which have no processes any more. Needs no agent.
+   * groups of pods, which have no processes any more. Needs no agent, but an image of the services.
    */
-  cleanHost(): Promise<void>;
+  cleanHost(onLine: (line: string) => void): Promise<void>;
   /** Removes the routing rules of pods from this host, and the service that keeps them; also where the service has no container. */
   removePodEgress(onLine: (line: string) => void): Promise<void>;
   /**
@@ -113,20 +113,19 @@ export function openProject(
     env: { GANTRY_HOME: config.home },
     ...(onLine === undefined ? {} : { onLine }),
   });
+  const readService = async (service: string): Promise<ComposedService> =>
+    serviceOf(await mustRun(shell, 'docker', [...base, 'config', '--format', 'json', service], options()), service);
   const removeWithRules = async (service: string, remove: readonly string[], onLine: (line: string) => void) => {
     await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', service], options());
-    const config = await mustRun(shell, 'docker', [...base, 'config', '--format', 'json', service], options());
-    const { image, ...settings } = readHostService(config, service);
-    try {
-      await mustRun(shell, 'docker', ['image', 'inspect', image]);
-    } catch (error) {
-      if (!/no such image/i.test(errorMessage(error))) throw error;
+    const { image, ...settings } = await readService(service);
+    const usable = await usableImage(shell, clusterId, image);
+    if (usable === undefined) {
       // No cluster was started here, or its user has removed the image too.
       onLine(`the image ${image} is gone: rules of the host, if there are any, stay`);
       return;
     }
     // Compose would make the networks of the cluster for it, whose ranges may be in use by others now.
-    await mustRun(shell, 'docker', ['run', ...hostArguments(settings), image, ...remove]);
+    await mustRun(shell, 'docker', ['run', ...hostArguments(settings), usable, ...remove]);
   };
   return {
     up: async (counts, onLine) => {
@@ -157,11 +156,19 @@ export function openProject(
       // Those that are gone already are no failure.
       if (volumes.length > 0) await mustRun(shell, 'docker', ['volume', 'rm', '-f', ...volumes]);
     },
-    cleanHost: async () => {
+    cleanHost: async (onLine) => {
       const volume = ['volume', 'ls', '-q', '--filter', `name=^${clusterId}_agent-state$`];
       if ((await mustRun(shell, 'docker', volume)).trim() === '') return;
+      const { image } = await readService('agent');
+      // Compose would build it, for minutes.
+      const usable = await usableImage(shell, clusterId, image);
+      if (usable === undefined) {
+        onLine(`the image ${image} is gone: what agents have mounted, if there is anything, stays`);
+        return;
+      }
       const command = ['run', '--rm', '--no-deps', '-T', 'agent', 'sh', '-c', `${UNMOUNT_STATE}\n${REMOVE_GROUPS}`];
-      await mustRun(shell, 'docker', [...base, ...command], options());
+      const { env } = options();
+      await mustRun(shell, 'docker', [...base, ...command], { env: { ...env, GANTRY_IMAGE: usable } });
     },
     // Rules outlive their service where its container was killed, or was removed by `docker compose down`: whether there is a container
     // says nothing about them.
@@ -225,23 +232,23 @@ async function listContainers(shell: Shell, clusterId: string): Promise<readonly
     .toSorted((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
 }
 
-/** What `docker compose config` says of a service in the host's network that changes rules of the host. */
-interface HostService {
+/** What `docker compose config` says of a service that changes the host. */
+interface ComposedService {
   readonly image: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly cap_add: readonly string[];
   readonly tmpfs?: readonly string[];
 }
 
-function readHostService(config: string, service: string): HostService {
-  const { services } = JSON.parse(config) as { readonly services: Readonly<Record<string, HostService>> };
+function serviceOf(config: string, service: string): ComposedService {
+  const { services } = JSON.parse(config) as { readonly services: Readonly<Record<string, ComposedService>> };
   const found = services[service];
   if (found === undefined) throw new CommandError(`docker compose config shows no service ${service}`);
   return found;
 }
 
-/** The arguments of `docker run` for a single command of such a service, with the rights that the service has. */
-function hostArguments({ environment, cap_add, tmpfs = [] }: Omit<HostService, 'image'>): readonly string[] {
+/** The arguments of `docker run` for a single command of a service in the host's network, with the rights that the service has. */
+function hostArguments({ environment, cap_add, tmpfs = [] }: Omit<ComposedService, 'image'>): readonly string[] {
   return [
     ...['--rm', '--network', 'host', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true'],
     ...cap_add.flatMap((capability) => ['--cap-add', capability]),

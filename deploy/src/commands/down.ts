@@ -44,8 +44,9 @@ await runCommand(async () => {
   });
   await progress.step("pods' memory and control groups", async (note) => {
     try {
-      await project.cleanHost();
-      note('removed');
+      let outcome = 'removed';
+      await project.cleanHost((line) => (outcome = line));
+      note(outcome);
     } catch (error) {
       // An engine that refuses an agent's container never ran one. Otherwise the next step names the volume that is in use.
       note(errorMessage(error));

@@ -30,7 +30,7 @@ await runCommand(async () => {
   if (valueIn(stored, 'GANTRY_POD_CIDR') !== '') {
     await progress.step("pods' memory and control groups", async (note) => {
       try {
-        await project.cleanHost();
+        await project.cleanHost(note);
       } catch (error) {
         // An engine that refuses an agent's container never ran one. Otherwise the next step names the volume that is in use.
         note(errorMessage(error));
