@@ -1,32 +1,28 @@
-import { join } from 'node:path';
 import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
 import {
   DRAINING_ANNOTATION,
-  ENGINE_LABEL,
   type Eviction,
   isReason,
   type KubeObject,
-  type Lease,
-  LEASES,
   type Node,
   NODES,
   type Pod,
   PODS,
   StatusError,
 } from '@gantry/objects';
-import { ignoreNotFound, ignoreReasons, type ObjectClient } from '@gantry/client';
+import { ignoreReasons, type ObjectClient } from '@gantry/client';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
 import { numberOf } from '../identity/node-identity.ts';
-import { LEASE_NAMESPACE } from '../node/heartbeat.ts';
 import { cleanupWorkers, PodManager } from '../pods/pod-manager.ts';
 import type { EndServices } from '../pods/worker-services.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import type { PodSource } from '../sources/pod-source.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { EngineNodes } from './engine-nodes.ts';
+import { NodeRemover, versionOf } from './node-remover.ts';
 import { type CleanedPods, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
-import { readKeyVolume } from '../identity/self.ts';
 
 const INTERVAL_MS = 2_000;
 /** The interval of observations while another agent leads: it is found dead by these. */
@@ -35,8 +31,6 @@ const FOLLOW_MS = 1_000;
 const LATE_INTERVAL_MS = 500;
 /** A heartbeat of this age is late. */
 const LATE_MS = INTERVAL_MS - LATE_INTERVAL_MS;
-/** How often the Nodes of this engine are read while all heartbeats are in time. */
-const NODES_MS = 10_000;
 /** Every so many rounds, the custodian looks for containers of nodes without a Node object. */
 const OBJECTLESS_ROUNDS = 5;
 
@@ -68,13 +62,6 @@ interface Round {
   readonly nowMs: Instant;
 }
 
-/** The last observed change of a node's Lease; `lease` is undefined while the Lease does not exist. */
-interface Heartbeat {
-  readonly lease: Lease | undefined;
-  readonly renewTime: string | undefined;
-  readonly atMs: Instant;
-}
-
 /** A running cleanup of one node. */
 interface Cleanup {
   readonly node: string;
@@ -89,28 +76,24 @@ interface Cleanup {
  */
 export class Custodian {
   readonly #options: CustodianOptions;
-  readonly #heartbeats = new Map<string, Heartbeat>();
-  /** The Nodes of this engine as they were last read; those from which the actions of a round are planned. */
-  #nodes: ReadonlyMap<string, Node> = new Map();
-  #nodesReadMs = Number.NEGATIVE_INFINITY;
+  readonly #engine: EngineNodes;
+  readonly #remover: NodeRemover;
   readonly #missing = new Map<string, Instant>();
-  /** Nodes whose removal found control groups that were still in use. */
-  readonly #occupied = new Map<string, 'seen' | 'said'>();
   readonly #cleanups = new Map<string, Cleanup>();
-  /** Running removals of nodes' folders. An unreachable NFS server can block one for minutes, so they run in the background. */
-  readonly #removals = new Map<string, Promise<void>>();
   #withoutObject: readonly string[] = [];
   #leading: 'yes' | 'no' = 'no';
 
   constructor(options: CustodianOptions) {
     this.#options = options;
+    this.#engine = new EngineNodes(options);
+    this.#remover = new NodeRemover(options);
   }
 
   async lead(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     this.#leading = 'yes';
     this.#missing.clear();
-    this.#occupied.clear();
+    this.#remover.forget();
     for (let round = 0; !signal.aborted; round++) {
       let intervalMs = INTERVAL_MS;
       try {
@@ -132,16 +115,12 @@ export class Custodian {
     }
     this.#leading = 'no';
     this.#stopCleanups([]);
-    await Promise.all([...[...this.#cleanups.values()].map(({ done }) => done), ...this.#removals.values()]);
+    await Promise.all([...[...this.#cleanups.values()].map(({ done }) => done), this.#remover.ended()]);
   }
 
-  /**
-   * Whether another node's agent was observed to be silent for so long that it does not hold its Lease, and a linearizable read confirms it.
-   */
-  async isSilent(node: string, signal: AbortSignal): Promise<boolean> {
-    const known = this.#heartbeats.get(node);
-    if (known === undefined || this.#options.clock.monotonicMs() - known.atMs < DEAD_MS) return false;
-    return await this.#isUnchanged(node, known.renewTime, signal);
+  /** See `EngineNodes`. */
+  isSilent(node: string, signal: AbortSignal): Promise<boolean> {
+    return this.#engine.isSilent(node, signal);
   }
 
   /** Observes heartbeats also while another agent leads, so that the next custodian knows at once which agents are dead. */
@@ -149,36 +128,12 @@ export class Custodian {
     const { clock, logger } = this.#options;
     while (!signal.aborted) {
       try {
-        if (this.#leading === 'no') await this.#readHeartbeats(signal);
+        if (this.#leading === 'no') await this.#engine.readHeartbeats(this.#withoutObject, signal);
       } catch (error) {
         if (!signal.aborted) logger.debug({ reason: errorMessage(error) }, 'host custodian: cannot read heartbeats');
       }
       await pause(clock, FOLLOW_MS, signal);
     }
-  }
-
-  /**
-   * Reads the heartbeats of this engine's other nodes, by name: a list of all Leases would cost each agent as much as the cluster has nodes.
-   * Nodes that only the leader knows are not forgotten in between, or they would never be dead.
-   */
-  async #readHeartbeats(signal: AbortSignal): Promise<void> {
-    const { client, clock, node: own } = this.#options;
-    if (clock.monotonicMs() - this.#nodesReadMs >= NODES_MS) await this.#readNodes(signal);
-    const names = new Set([...this.#nodes.keys(), ...this.#withoutObject]);
-    names.delete(own);
-    const find = async (name: string) =>
-      [name, await ignoreNotFound(client.get(LEASES, { namespace: LEASE_NAMESPACE, name }, signal))] as const;
-    const leases = await Promise.all([...names].map(find));
-    // A renewal that was sent during the read must not count from before it.
-    this.#recordHeartbeats(new Map(leases), clock.monotonicMs());
-  }
-
-  async #readNodes(signal: AbortSignal): Promise<void> {
-    const { client, clock, engineName } = this.#options;
-    const readMs = clock.monotonicMs();
-    const { items } = await client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal);
-    this.#nodes = new Map(items.map((node) => [node.metadata.name ?? '', node]));
-    this.#nodesReadMs = readMs;
   }
 
   async #ownersOfContainers(signal: AbortSignal): Promise<readonly string[]> {
@@ -190,35 +145,20 @@ export class Custodian {
   /** The nodes as input of the plan; none while all are heard, since then nothing is planned. */
   async #observe(nowMs: Instant, signal: AbortSignal): Promise<readonly ObservedNode[]> {
     const { agents, compose } = this.#options;
-    await this.#readHeartbeats(signal);
-    if ([...this.#heartbeats.values()].every(({ atMs }) => nowMs - atMs < LATE_MS)) {
+    await this.#engine.readHeartbeats(this.#withoutObject, signal);
+    if ([...this.#engine.heartbeats.values()].every(({ atMs }) => nowMs - atMs < LATE_MS)) {
       this.#missing.clear();
       return [];
     }
     const [numbers] = await Promise.all([
       compose === undefined ? undefined : agents.listNumbers(compose.project, compose.service, signal),
-      this.#readNodes(signal),
+      this.#engine.readNodes(signal),
     ]);
     return Promise.all(
-      [...this.#heartbeats.keys()].map((name) =>
-        this.#observeNode(name, this.#nodes.get(name), { numbers, nowMs }, signal),
+      [...this.#engine.heartbeats.keys()].map((name) =>
+        this.#observeNode(name, this.#engine.nodes.get(name), { numbers, nowMs }, signal),
       ),
     );
-  }
-
-  /**
-   * The age of a heartbeat counts from the moment this process observes a change, since clocks of other processes are not trusted. A
-   * missing Lease alone does not make a node dead at once: it may have been garbage-collected with a Node, and a living agent creates it
-   * again. A heartbeat that is the same after a time without observations was not renewed meanwhile.
-   */
-  #recordHeartbeats(leases: ReadonlyMap<string, Lease | undefined>, readMs: Instant): void {
-    for (const name of this.#heartbeats.keys()) if (!leases.has(name)) this.#heartbeats.delete(name);
-    for (const [name, lease] of leases) {
-      const known = this.#heartbeats.get(name);
-      const renewTime = lease === undefined ? known?.renewTime : lease.spec?.renewTime;
-      const isSame = known !== undefined && known.renewTime === renewTime;
-      this.#heartbeats.set(name, { lease, renewTime, atMs: isSame ? known.atMs : readMs });
-    }
   }
 
   async #observeNode(
@@ -232,7 +172,7 @@ export class Custodian {
     const container = numbers === undefined || number === undefined ? 'unknown' : (numbers.get(number) ?? 'missing');
     if (container !== 'missing') this.#missing.delete(name);
     else if (!this.#missing.has(name)) this.#missing.set(name, clock.monotonicMs());
-    const heartbeatMs = this.#heartbeats.get(name)?.atMs ?? nowMs;
+    const heartbeatMs = this.#engine.heartbeats.get(name)?.atMs ?? nowMs;
     const isDead = nowMs - heartbeatMs >= DEAD_MS;
     // List pods and containers only for nodes that may be removed. A custodian may not read those of a living agent.
     const mayBeRemoved = isDead && (container === 'missing' || object === undefined);
@@ -284,7 +224,10 @@ export class Custodian {
           { namespace: '', name: action.node },
           {
             merge: {
-              metadata: { annotations: { [DRAINING_ANNOTATION]: 'true' }, ...versionOf(this.#nodes.get(action.node)) },
+              metadata: {
+                annotations: { [DRAINING_ANNOTATION]: 'true' },
+                ...versionOf(this.#engine.nodes.get(action.node)),
+              },
               spec: { unschedulable: true },
             },
           },
@@ -335,8 +278,8 @@ export class Custodian {
     const abort = new AbortController();
     const both = AbortSignal.any([signal, abort.signal]);
     const services = servicesFor(cleaned);
-    const seen = this.#heartbeats.get(node)?.renewTime;
-    const isSilent = (step: AbortSignal) => this.#isUnchanged(node, seen, step);
+    const seen = this.#engine.heartbeats.get(node)?.renewTime;
+    const isSilent = (step: AbortSignal) => this.#engine.isUnchanged(node, seen, step);
     const done = Promise.all([
       services.source.run(both),
       services.gate.run(both),
@@ -348,72 +291,12 @@ export class Custodian {
     this.#cleanups.set(key, { node, object, abort, done });
   }
 
-  /** Whether a node's agent has not renewed its Lease since it was last seen to: a linearizable read. */
-  async #isUnchanged(node: string, seen: string | undefined, signal: AbortSignal): Promise<boolean> {
-    const key = { namespace: LEASE_NAMESPACE, name: node };
-    const lease = await ignoreNotFound(this.#options.client.get(LEASES, key, signal));
-    return lease === undefined || lease.spec?.renewTime === seen;
-  }
-
-  /**
-   * Deletes the Lease before the Node: this host may not delete the Lease of a node without a Node object. Both deletions are conditional
-   * on the observed version. If the agent has come back and written one of them, the deletion fails with a Conflict.
-   */
-  async #removeNode(node: string, signal: AbortSignal): Promise<void> {
-    const { client, agents, statePath } = this.#options;
-    if (this.#removals.has(node)) return;
-    if ((await this.#removeGroups(node)) === 'in-use') {
-      this.#noteOccupied(node);
-      return;
-    }
-    this.#occupied.delete(node);
-    const lease = this.#heartbeats.get(node)?.lease;
-    const key = { namespace: LEASE_NAMESPACE, name: node };
-    if (lease !== undefined) await ignoreNotFound(client.delete(LEASES, key, versionOf(lease), signal));
-    const object = this.#nodes.get(node);
-    if (object !== undefined) await deleteNode(object, this.#options, signal);
-    const state = join(statePath, 'nodes', node);
-    const keys = await readKeyVolume(state);
-    if (keys !== undefined) await agents.removeUnusedVolume(keys, signal);
-    this.#missing.delete(node);
-    const removal = this.#removeFolder(node, state).finally(() => this.#removals.delete(node));
-    this.#removals.set(node, removal);
-  }
-
-  /**
-   * Removes the control groups of the node's pods. No container of the node is left, but the kernel may not have removed the last process
-   * of a group yet. The Node is deleted afterwards, so that the next round or another custodian repeats this.
-   */
-  async #removeGroups(node: string): Promise<'removed' | 'in-use'> {
-    const { runtime, cluster } = this.#options;
-    const owner = { cluster, node };
-    const uids = await runtime.podGroups.listPodGroups(owner);
-    const removed = await Promise.all(uids.map((uid) => runtime.podGroups.removePodGroup({ owner, uid })));
-    return removed.every(Boolean) ? 'removed' : 'in-use';
-  }
-
-  /** Warns once that a node cannot be removed: in the second round, to give the kernel time. */
-  #noteOccupied(node: string): void {
-    const before = this.#occupied.get(node);
-    this.#occupied.set(node, before === undefined ? 'seen' : 'said');
-    if (before !== 'seen') return;
-    this.#options.logger.warn(
-      { node },
-      'host custodian: a node stays, since something is in control groups of its pods',
-    );
-  }
-
-  /** Removes a node's folder after its cleanups have ended. Never rejects. */
-  async #removeFolder(node: string, folder: string): Promise<void> {
-    const { mounts, logger } = this.#options;
-    try {
-      const acting = [...this.#cleanups.values()].filter((cleanup) => cleanup.node === node);
-      await Promise.all(acting.map(({ done }) => done));
-      await mounts.remove(folder);
-      logger.info({ node }, 'host custodian: node removed');
-    } catch (error) {
-      logger.warn({ node, reason: errorMessage(error) }, "host custodian: a node's folder was not removed");
-    }
+  async #removeNode(name: string, signal: AbortSignal): Promise<void> {
+    const cleanups = [...this.#cleanups.values()].filter(({ node }) => node === name).map(({ done }) => done);
+    const lease = this.#engine.heartbeats.get(name)?.lease;
+    const object = this.#engine.nodes.get(name);
+    const node = { name, lease, object, cleanups: Promise.all(cleanups) };
+    if ((await this.#remover.remove(node, signal)) === 'removed') this.#missing.delete(name);
   }
 }
 
@@ -429,34 +312,4 @@ function cleanupKey({ node, pods }: CleanedPods): string {
 function identity(pod: Pod): { namespace: string; name: string; uid: string } {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   return { namespace, name, uid };
-}
-
-/** Kubernetes' message. The cloud is the Docker host here. */
-const NOT_IN_CLOUD = 'it does not exist in the cloud provider';
-
-/** Deletes the observed version of a Node, with the Events of Kubernetes' cloud node lifecycle controller. */
-async function deleteNode(
-  node: Node,
-  { client, events }: { readonly client: ObjectClient; readonly events: EventRecorder },
-  signal: AbortSignal,
-): Promise<void> {
-  const { name = '' } = node.metadata;
-  events.event(node, 'Normal', 'DeletingNode', `Deleting node ${name} because ${NOT_IN_CLOUD}`);
-  try {
-    await ignoreNotFound(client.delete(NODES, { namespace: '', name }, versionOf(node), signal));
-  } catch (error) {
-    if (!signal.aborted) {
-      events.event(node, 'Warning', 'DeletingNodeFailed', `Failed deleting node ${name}: ${errorMessage(error)}`);
-    }
-    throw error;
-  }
-}
-
-/** The precondition that an object has not changed since it was read. */
-function versionOf(object: KubeObject | undefined): {
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-} {
-  const { uid, resourceVersion } = object?.metadata ?? {};
-  return { uid, resourceVersion };
 }
