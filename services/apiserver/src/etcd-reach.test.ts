@@ -12,6 +12,7 @@ let answers: Answer[];
 let asked: number[];
 let given: number[];
 let releases: number;
+let readsEnded: number;
 let isAnotherReady: boolean;
 let other: () => Promise<boolean>;
 let release: () => void;
@@ -21,6 +22,7 @@ let running: Promise<void>;
 beforeEach(() => {
   [clock, stop] = [new ManualClock(), new AbortController()];
   [answers, asked, given, releases, isAnotherReady] = [['yes', 'yes', 'yes'], [0, 0, 0], [], 0, true];
+  readsEnded = 0;
   other = () => Promise.resolve(isAnotherReady);
   release = () => (releases += 1);
   reach = new EtcdReach({
@@ -29,6 +31,7 @@ beforeEach(() => {
       return ask(answers[member] ?? 'never');
     }),
     giveUpWrites: (waitedMs) => given.push(waitedMs),
+    giveUpReads: () => (readsEnded += 1),
     isAnotherReady: () => other(),
     releaseConnections: () => release(),
     clock,
@@ -88,19 +91,21 @@ test.each(['no', 'never'] as const)(
     expect(failure()).toContain('does not answer');
     expect(given.every((waitedMs) => waitedMs === 5000)).toBe(true);
     expect(given.length).toBeGreaterThan(0);
+    expect(readsEnded).toBe(0);
   },
 );
 
-test('one that is cut off alone is not ready after three seconds, and its writes end after five', async () => {
+test('one that is cut off alone is not ready after three seconds, and its requests end after five', async () => {
   await pass(3);
   answers = ['no', 'no', 'no'];
   await pass(2);
   expect(failure()).toBeUndefined();
   await pass(2);
   expect(failure()).toContain('no leader');
-  expect(given).toEqual([]);
+  expect([given, readsEnded]).toEqual([[], 0]);
   await pass(2);
   expect(given).toContain(0);
+  expect(readsEnded).toBe(given.length);
 });
 
 test('connections end before the writes on them, when load balancers know that it is not ready', async () => {

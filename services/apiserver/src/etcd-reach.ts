@@ -20,6 +20,8 @@ export interface EtcdReachOptions {
   readonly members: readonly ((signal: AbortSignal) => Promise<unknown>)[];
   /** Ends writes that have waited for longer. */
   readonly giveUpWrites: (waitedMs: number) => void;
+  /** Ends all reads that wait. */
+  readonly giveUpReads: () => void;
 }
 
 interface Dependencies extends EtcdReachOptions {
@@ -38,7 +40,7 @@ class EtcdLostError extends Error {
 
 /**
  * Whether etcd answers this process. While it does not, the process is not ready, and waiting writes end. If another API server is ready,
- * clients are sent there: the process is not ready earlier, writes do not wait, and connections end. If none is, they stay where they are,
+ * clients are sent there: the process is not ready earlier, requests do not wait, and connections end. If none is, they stay where they are,
  * because a new connection would not help them.
  */
 export class EtcdReach {
@@ -106,7 +108,7 @@ export class EtcdReach {
   }
 
   #judge(): void {
-    const { giveUpWrites, releaseConnections, logger } = this.#options;
+    const { giveUpWrites, giveUpReads, releaseConnections, logger } = this.#options;
     const wasReady = this.#unreadyRounds === 0;
     this.#silentRounds = this.#answered === 'yes' ? 0 : this.#silentRounds + 1;
     this.#answered = 'no';
@@ -116,9 +118,10 @@ export class EtcdReach {
     this.#unreadyRounds = isReady ? 0 : this.#unreadyRounds + 1;
     if (wasReady && !isReady) logger.warn({ reason: this.#reason }, 'etcd does not answer: not ready');
     if (isReady && !wasReady) logger.info({}, 'etcd answers again');
-    // Before the writes end: their responses then end the connections.
+    // Before requests end: their responses then end the connections.
     if (isAnotherReady && this.#unreadyRounds > NOTICED_AFTER) releaseConnections();
     if (this.#isLost) giveUpWrites(isAnotherReady ? 0 : WRITE_WAIT_MS);
+    if (this.#isLost && isAnotherReady) giveUpReads();
     if (!this.isAnswered) void this.#askOthers();
   }
 

@@ -120,7 +120,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     },
     listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
     storeHealth: (signal) => etcdHealth(etcd, signal),
-    etcd: { members: askMembers(etcd), giveUpWrites: (waitedMs) => store.giveUpWrites(waitedMs) },
+    etcd: reachOf(etcd, store),
     usage,
     agentStreams: createAgentStreams(agentTls, clock),
     agentLogs: createAgentLogs(agentTls, clock),
@@ -241,13 +241,17 @@ function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly Component
   return Promise.all(Array.from({ length: etcd.memberCount }, (_, member) => ask(member)));
 }
 
-/** A question to each member, which it answers if it has a quorum. */
-function askMembers({ kv, memberCount }: Etcd): EtcdReachOptions['members'] {
+/** Each member is asked what it answers if it has a quorum. */
+function reachOf({ kv, memberCount }: Etcd, store: ReturnType<typeof createEtcdObjectStore>): EtcdReachOptions {
   const request = { key: INCARNATION_KEY, fields: 'count' } as const;
-  return Array.from(
-    { length: memberCount },
-    (_, member) => (signal) => kv.range(request, { signal, timeoutMs: HEALTH_MS, member }),
-  );
+  return {
+    members: Array.from(
+      { length: memberCount },
+      (_, member) => (signal) => kv.range(request, { signal, timeoutMs: HEALTH_MS, member }),
+    ),
+    giveUpWrites: (waitedMs) => store.giveUpWrites(waitedMs),
+    giveUpReads: () => store.giveUpReads(),
+  };
 }
 
 /** What this API server needs to show what the control plane does. */

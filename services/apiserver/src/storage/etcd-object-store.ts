@@ -1,4 +1,4 @@
-import { anySignal, type Clock, errorMessage, type NewUid, type Random } from '@gantry/base';
+import { anySignal, type Clock, errorMessage, type NewUid, raceAbort, type Random } from '@gantry/base';
 import {
   type Etcd,
   EtcdError,
@@ -82,10 +82,13 @@ export interface ClosableObjectStore extends ObjectStore {
   close(now: AbortSignal): Promise<void>;
   /** Rejects writes that have waited for as long for etcd: 'unavailable' if they were not sent, 'outcome-unknown' otherwise. */
   giveUpWrites(waitedMs: number): void;
+  /** Rejects all reads that wait for etcd, with 'unavailable'. */
+  giveUpReads(): void;
 }
 
 const PAGE_SIZE = 1000;
 const DEFAULT_ATTEMPT_TIMEOUT_MS = 2000;
+const NO_ANSWER = 'etcd did not answer';
 
 /** Creates a store in etcd: group commit over commit lanes, consistent pages, one watch of all objects. */
 export function createEtcdObjectStore(options: EtcdObjectStoreOptions): ClosableObjectStore {
@@ -100,6 +103,8 @@ class EtcdObjectStore implements ClosableObjectStore {
   readonly #current: CurrentRevision;
   readonly #watches = new Set<{ requestProgress(): void }>();
   readonly #closed = new AbortController();
+  /** The reads that wait now. */
+  #reads = new AbortController();
 
   constructor(options: EtcdObjectStoreOptions) {
     this.#etcd = options.etcd;
@@ -172,7 +177,13 @@ class EtcdObjectStore implements ClosableObjectStore {
   }
 
   giveUpWrites(waitedMs: number): void {
-    this.#commit.giveUp(waitedMs, 'etcd did not answer');
+    this.#commit.giveUp(waitedMs, NO_ANSWER);
+  }
+
+  giveUpReads(): void {
+    const waiting = this.#reads;
+    this.#reads = new AbortController();
+    waiting.abort(new StoreError('unavailable', NO_ANSWER));
   }
 
   async close(now: AbortSignal): Promise<void> {
@@ -182,7 +193,8 @@ class EtcdObjectStore implements ClosableObjectStore {
 
   async #range(request: RangeRequest, signal: AbortSignal): Promise<RangeResult> {
     try {
-      return await this.#etcd.kv.range(request, { signal, timeoutMs: this.#timeoutMs });
+      const answer = this.#etcd.kv.range(request, { signal, timeoutMs: this.#timeoutMs });
+      return await raceAbort(answer, this.#reads.signal);
     } catch (error) {
       throw asStoreError(error);
     }

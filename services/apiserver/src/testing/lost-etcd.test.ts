@@ -46,7 +46,7 @@ test('an API server that etcd does not answer is not ready, and its watches end 
       ...introspection,
       peers: { ...introspection.peers, addresses: () => Promise.resolve(peers.map(() => '127.0.0.1')) },
     },
-    etcd: { members: [() => answer()], giveUpWrites: () => undefined },
+    etcd: { members: [() => answer()], giveUpWrites: () => undefined, giveUpReads: () => undefined },
   });
   const readyz = async () => (await callServer(server, 'GET', '/readyz')).bytes.toString();
   const until = async (text: string) => {
