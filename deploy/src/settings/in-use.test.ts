@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest';
-import type { Shell } from '../machine/shell.ts';
+import type { Shell, ShellResult } from '../machine/shell.ts';
 import { chooseSettings } from './choose-settings.ts';
 import { readInUse } from './in-use.ts';
 
 const OWN = { clusterId: 'gantry-own', networks: ['gantry-own-pods'], bridges: ['gtp-own'], ports: [] };
 
 /** The environments of the proxies on an engine, which has the default bridge only. */
-function engineWith(proxies: readonly (readonly string[])[], volumes = ''): Shell {
+function engineWith(
+  proxies: readonly (readonly string[])[],
+  volumes = '',
+  ofNetworks: Omit<ShellResult, 'stdout'> = { code: 0, stderr: '' },
+): Shell {
   const answers: Readonly<Record<string, string>> = {
     'network ls': 'b1\n',
     'network inspect': 'bridge 192.0.2.0/24\n',
@@ -18,7 +22,7 @@ function engineWith(proxies: readonly (readonly string[])[], volumes = ''): Shel
     run: async (_, args) => {
       const stdout = answers[args.slice(0, 2).join(' ')];
       if (stdout === undefined) throw new RangeError(`no answer to docker ${args.join(' ')}`);
-      return { code: 0, stdout, stderr: '' };
+      return { code: 0, stderr: '', ...(args[0] === 'network' && args[1] === 'inspect' ? ofNetworks : {}), stdout };
     },
   };
 }
@@ -45,3 +49,19 @@ test.each([
 ])('the cluster has data where its first volume is: %j', async (volumes, hasData) => {
   expect((await readInUse(engineWith([], volumes), OWN)).hasData).toBe(hasData);
 });
+
+test.each([
+  'Error: No such network: 1f2e3d4c5b6a\n',
+  'Error response from daemon: network 1f2e3d4c5b6a not found\nError response from daemon: network 0a1b not found\n',
+])('a network that was removed after it was listed is left out: %j', async (stderr) => {
+  expect((await readInUse(engineWith([], '', { code: 1, stderr }), OWN)).ranges).toContain('192.0.2.0/24');
+});
+
+test.each(['network 0a1b not found\ncontext deadline exceeded\n', ''])(
+  'an engine that cannot inspect networks is no engine without networks: %j',
+  async (stderr) => {
+    await expect(readInUse(engineWith([], '', { code: 1, stderr }), OWN)).rejects.toThrow(
+      `docker network inspect failed (1): ${stderr.trim()}`,
+    );
+  },
+);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { InUse, Network } from './choose-settings.ts';
 import { type Cidr, parseRoutes } from './ranges.ts';
+import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 
 /**
@@ -12,7 +13,12 @@ export async function readInUse(shell: Shell, own: OwnParts): Promise<InUse> {
   const routes = existsSync('/proc/net/route') ? parseRoutes(readFileSync('/proc/net/route', 'utf8')) : [];
   const ids = (await mustRun(shell, 'docker', ['network', 'ls', '-q', '--filter', 'driver=bridge'])).trim().split('\n');
   const format = '{{.Name}}{{range .IPAM.Config}} {{.Subnet}}{{end}}';
-  const networks = (await mustRun(shell, 'docker', ['network', 'inspect', '--format', format, ...ids]))
+  // A network may be removed meanwhile: the others are printed all the same.
+  const inspected = await shell.run('docker', ['network', 'inspect', '--format', format, ...ids]);
+  const said = inspected.stderr.trim();
+  if (inspected.code !== 0 && !said.split('\n').every((line) => /not found|no such network/i.test(line)))
+    throw new CommandError(`docker network inspect failed (${inspected.code}): ${said}`);
+  const networks = inspected.stdout
     .split('\n')
     .map((line) => line.trim().split(' '))
     .map(([name = '', ...subnets]): Network => ({ name, subnets }))
