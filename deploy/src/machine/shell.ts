@@ -22,6 +22,9 @@ export interface Shell {
   run(program: string, args: readonly string[], options?: ShellOptions): Promise<ShellResult>;
 }
 
+/** The end of the standard error of a program that was killed because its time was over. */
+export const ENDED_BY_LIMIT = 'ended by SIGKILL';
+
 /** A shell in `folder`. */
 export function createShell(folder: string, inherited: Readonly<Record<string, string | undefined>>): Shell {
   return {
