@@ -1,7 +1,7 @@
 // Who may import whom: `npm run check:imports`. Imports of types count.
 const { globSync } = require('node:fs');
 
-const TESTS = '\\.test\\.ts$|/testing/|/testing\\.ts$|^integration-tests/|^bench/';
+const TESTS = '\\.test\\.tsx?$|/testing/|/testing\\.ts$|^integration-tests/|^bench/';
 const SOME_PACKAGE = '^(proto|packages/[^/]+)/';
 
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });

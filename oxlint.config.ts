@@ -1,7 +1,7 @@
 // Lint with type information, by the compiler of the build. Biome formats.
 import { defineConfig } from 'oxlint';
 
-const TESTS = ['**/*.test.ts', '**/testing/**/*.ts', 'integration-tests/**/*.ts', 'bench/**/*.ts'];
+const TESTS = ['**/*.test.{ts,tsx}', '**/testing/**/*.ts', 'integration-tests/**/*.ts', 'bench/**/*.ts'];
 
 const NO_DEFAULT_EXPORT = {
   selector: 'ExportDefaultDeclaration',

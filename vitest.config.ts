@@ -38,7 +38,7 @@ export default defineConfig({
   test: {
     include: [
       '{proto,packages/*,services/*,deploy,examples/*,integration-tests,bench}/src/**/*.test.ts',
-      'services/console/web/src/**/*.test.ts',
+      'services/console/web/src/**/*.test.{ts,tsx}',
       'deploy/tools/**/*.test.ts',
       'docs/course/[0-9]*.md',
     ],

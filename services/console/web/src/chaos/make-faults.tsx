@@ -40,8 +40,9 @@ export function Strikes({ service }: Props): ReactNode {
   const [component, setComponent] = useState('scheduler/leader');
   const peers = peersOf(service, component);
   const [chosenPeer, setPeer] = useState('');
-  // One that is gone stays chosen, and cannot be struck: another one must not take its place under the pointer.
+  // The first one that is shown, or was chosen, stays when it is gone, and cannot be struck: another one must not take its place under the pointer.
   const peer = chosenPeer || (peers[0] ?? '');
+  if (peer !== chosenPeer) setPeer(peer);
   const { create, isBusy, error } = useCreate();
   const strike = (of: Strike) => {
     const fault = strikeOf(service, of, component, peer);

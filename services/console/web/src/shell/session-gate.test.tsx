@@ -1,0 +1,90 @@
+// @vitest-environment happy-dom
+import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
+import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { type ReactNode, use } from 'react';
+import { afterEach, expect, it, vi } from 'vitest';
+import { useConsole } from './console-context.ts';
+import { SessionGate } from './session-gate.tsx';
+import { SignOutContext } from './sign-out.ts';
+
+/** Reads something of the user who is signed in. */
+function Reader(): ReactNode {
+  const { api } = useConsole();
+  const signOut = use(SignOutContext);
+  const { data } = useQuery({
+    queryKey: ['secret'],
+    queryFn: async () => (await api.json<{ readonly text: string }>('/secret')).text,
+    staleTime: 60_000,
+  });
+  return (
+    <button type="button" onClick={signOut}>
+      {data ?? 'reading'}
+    </button>
+  );
+}
+
+/** A console whose sessions are those of the tokens that somebody signs in with. `secret` is what the API server answers to a user. */
+function serve(secret: (user: string) => Response | Promise<Response>) {
+  let user = 'jane';
+  vi.stubGlobal('fetch', async (path: string, { method = 'GET', body }: { method?: string; body?: string } = {}) => {
+    if (path === '/session' && method === 'DELETE') user = '';
+    else if (path === '/session' && method === 'POST') user = (JSON.parse(body ?? '{}') as { token: string }).token;
+    if (path === '/session')
+      return user === ''
+        ? new Response('', { status: 401 })
+        : Response.json({ user, groups: [], csrf: user, cluster: { id: 'test', version: '' } });
+    if (path === '/kubernetes/secret') return await secret(user);
+    return Response.json({ items: [] });
+  });
+}
+
+function openPage() {
+  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  render(
+    <QueryClientProvider client={queries}>
+      <SessionGate>
+        <Reader />
+      </SessionGate>
+    </QueryClientProvider>,
+  );
+  return queries;
+}
+
+async function signInAs(token: string) {
+  fireEvent.change(await screen.findByLabelText('Token of a ServiceAccount'), { target: { value: token } });
+  fireEvent.click(screen.getByRole('button', { name: 'Sign in' }));
+}
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+it('shows the next user nothing of what the last one has read', async () => {
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  serve((user) => (user === 'jane' ? Response.json({ text: 'secret of jane' }) : promise));
+  openPage();
+  fireEvent.click(await screen.findByText('secret of jane'));
+  await signInAs('joe');
+  await screen.findByText('reading');
+  expect(screen.queryByText('secret of jane')).toBeNull();
+  await act(async () => resolve(Response.json({ text: 'secret of joe' })));
+  await screen.findByText('secret of joe');
+});
+
+it('keeps the present session when a request of the last one is answered late that it has ended', async () => {
+  const late = Promise.withResolvers<Response>();
+  serve((user) => (user === 'jane' ? late.promise : Response.json({ text: 'secret of joe' })));
+  const queries = openPage();
+  fireEvent.click(await screen.findByText('reading'));
+  await signInAs('joe');
+  await screen.findByText('secret of joe');
+  const handled = Promise.withResolvers<void>();
+  const text = () => {
+    handled.resolve();
+    return Promise.resolve('');
+  };
+  late.resolve(Object.assign(new Response('', { status: 401 }), { text }));
+  await handled.promise;
+  expect(queries.getQueryData(['session'])).toMatchObject({ user: 'joe' });
+});
