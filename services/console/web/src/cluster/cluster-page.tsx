@@ -7,14 +7,23 @@ import { quote } from '../objects/kubectl.ts';
 import { useConsole, useKind, useLive } from '../shell/console-context.ts';
 import { Failure, Kubectl } from '../shell/notices.tsx';
 import { objectFormat } from '../watch/formats.ts';
-import { type NodeLoad, loadsOf, nodeMark, POD_STATES, podMark, type PodMark } from './inventory.ts';
+import {
+  fullness,
+  type NodeLoad,
+  loadsOf,
+  nodeMark,
+  POD_STATES,
+  podMark,
+  type PodMark,
+  unreadyPods,
+} from './inventory.ts';
 import { layOut, nodeAt, type PictureLayout } from './layout.ts';
 import { type Palette, Scene } from './scene.ts';
 import { Heads } from '../shell/heads.tsx';
 
 const NODES = objectFormat(nodeMark);
 const PODS = objectFormat(podMark);
-/** Rows of the table of nodes: the fullest ones. */
+/** Rows of a table: the fullest nodes, the worst pods. */
 const LISTED = 25;
 
 /** Nodes and pods as a picture that lives. */
@@ -24,6 +33,7 @@ export function ClusterPage(): ReactNode {
   const nodes = useLive({ path: '/api/v1/nodes', format: NODES });
   const pods = useLive({ path: podKind === undefined ? '/api/v1/pods' : collectionPath(podKind, ns), format: PODS });
   const { loads, unplaced } = useMemo(() => loadsOf(nodes.rows.values(), pods.rows.values()), [nodes, pods]);
+  const unready = useMemo(() => unreadyPods(pods.rows.values()), [pods]);
   useEffect(() => {
     document.title = 'Cluster · Gantry';
   }, []);
@@ -44,7 +54,8 @@ export function ClusterPage(): ReactNode {
       ) : null}
       <Picture loads={loads} unplaced={unplaced} isComplete={nodes.phase !== 'listing' && pods.phase !== 'listing'} />
       <Legend />
-      <FullestNodes loads={loads} />
+      <FullestNodes loads={loads} namespace={ns} />
+      <UnreadyPods pods={unready} />
     </div>
   );
 }
@@ -232,26 +243,35 @@ function useUsage(): ReadonlyMap<string, Amounts> {
   return data ?? NO_USAGE;
 }
 
+interface FullestProps {
+  readonly loads: readonly NodeLoad[];
+  /** Whose pods were counted; '' is all. */
+  readonly namespace: string;
+}
+
 /** What the picture shows, as a table: the fullest nodes first. */
-function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): ReactNode {
+function FullestNodes({ loads, namespace }: FullestProps): ReactNode {
   const usage = useUsage();
   const used = ({ node }: NodeLoad, name: 'cpu' | 'memory') => {
     const amount = usage.get(node.name)?.[name];
     return amount === undefined ? undefined : amount / Math.max(1, node.allocatable[name] ?? 0);
   };
-  const fullest = useMemo(
-    () => loads.toSorted((a, b) => Math.max(b.cpu, b.memory) - Math.max(a.cpu, a.memory)).slice(0, LISTED),
-    [loads],
-  );
+  const fullest = useMemo(() => loads.toSorted((a, b) => fullness(b) - fullness(a)).slice(0, LISTED), [loads]);
   if (fullest.length === 0) return null;
   return (
     <section>
       <h2>{loads.length > LISTED ? `The ${LISTED} fullest nodes` : 'Nodes, the fullest first'}</h2>
+      <Kubectl command="kubectl describe nodes" />
+      {namespace === '' ? null : (
+        <p className="notice waiting">
+          Only the pods of <code>{namespace}</code> are counted. Nodes may be full of others: show all namespaces.
+        </p>
+      )}
       <table>
         <Heads of={['Node', 'Host', 'State', 'Pods', 'CPU requested', 'CPU used', 'Memory requested', 'Memory used']} />
         <tbody>
           {fullest.map((load) => {
-            const { node, pods, cpu, memory } = load;
+            const { node, cpu, memory, podCount } = load;
             return (
               <tr key={node.uid}>
                 <th scope="row">
@@ -266,7 +286,9 @@ function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): React
                 <td data-tone={node.isReady ? (node.isCordoned ? 'waiting' : 'good') : 'bad'}>
                   {node.isReady ? (node.isCordoned ? 'cordoned' : 'ready') : 'not ready'}
                 </td>
-                <td>{pods.length}</td>
+                <td>
+                  {podCount} <span className="muted">of {node.allocatable['pods'] ?? 'unknown'}</span>
+                </td>
                 <td>
                   <Share value={cpu} />
                 </td>
@@ -284,6 +306,38 @@ function FullestNodes({ loads }: { readonly loads: readonly NodeLoad[] }): React
           })}
         </tbody>
       </table>
+    </section>
+  );
+}
+
+/** The way from a pod that does not run to the reason. */
+function UnreadyPods({ pods }: { readonly pods: readonly PodMark[] }): ReactNode {
+  if (pods.length === 0) return null;
+  return (
+    <section>
+      <h2>Pods that are not ready</h2>
+      <table>
+        <Heads of={['Pod', 'State', 'Reason', 'Node']} />
+        <tbody>
+          {pods.slice(0, LISTED).map(({ uid, namespace, name, state, reason, node }) => (
+            <tr key={uid}>
+              <th scope="row">
+                <Link
+                  to="/objects/$kind/$namespace/$name"
+                  params={{ kind: 'pods', namespace, name }}
+                  search={{ tab: 'why' }}
+                >
+                  {namespace}/{name}
+                </Link>
+              </th>
+              <td data-tone={state === 'failing' ? 'bad' : 'waiting'}>{state}</td>
+              <td>{reason}</td>
+              <td>{node}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {pods.length > LISTED ? <p className="muted">and {pods.length - LISTED} more</p> : null}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { loadsOf, nodeMark, type NodeMark, podMark, type PodMark } from './inventory.ts';
+import { fullness, loadsOf, nodeMark, type NodeMark, podMark, type PodMark, unreadyPods } from './inventory.ts';
 import { type Box, layOut, nodeAt } from './layout.ts';
 import { type Palette, Scene } from './scene.ts';
 
@@ -19,7 +19,7 @@ const node = (name: string): NodeMark => ({
   hostAddress: '',
   isReady: true,
   isCordoned: false,
-  allocatable: { cpu: 2000, memory: 1000 },
+  allocatable: { cpu: 2000, memory: 1000, pods: 10 },
 });
 const mark = (uid: string, on: string, state: PodMark['state'] = 'ready'): PodMark => ({
   uid,
@@ -27,6 +27,8 @@ const mark = (uid: string, on: string, state: PodMark['state'] = 'ready'): PodMa
   name: uid,
   node: on,
   state,
+  reason: '',
+  isFinal: state === 'ended',
   requests: { cpu: 500, memory: 100 },
 });
 
@@ -80,6 +82,44 @@ describe('loadsOf', () => {
       ['b-10', 0, 0, 0],
     ]);
     expect(unplaced.map(({ uid }) => uid)).toEqual(['3', '4']);
+  });
+});
+
+describe('fullness', () => {
+  it('is that of what is scarcest, also of the number of pods', () => {
+    const small = { cpu: 20_000, memory: 100_000, pods: 4 };
+    const { loads } = loadsOf([{ ...node('a'), allocatable: small }, node('b')], [mark('1', 'a'), mark('2', 'b')]);
+    expect(loads.map(fullness)).toEqual([0.25, 0.25]);
+    const unlimited = loadsOf([{ ...node('a'), allocatable: { cpu: 1000 } }], [mark('1', 'a')]).loads;
+    expect(unlimited.map(({ podCount, podShare }) => [podCount, podShare])).toEqual([[1, 0]]);
+  });
+
+  it('counts no pod that has failed for good', () => {
+    const failed = podMark(pod({ nodeName: 'a', containers: [] }, { phase: 'Failed', reason: 'Evicted' }));
+    expect(failed).toMatchObject({ state: 'failing', reason: 'Evicted', isFinal: true });
+    expect(loadsOf([node('a')], [failed]).loads[0]).toMatchObject({ podCount: 0, cpu: 0 });
+  });
+});
+
+describe('unreadyPods', () => {
+  it('has those that do not run, the failing ones first, with the word of the cluster', () => {
+    const unschedulable = { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] };
+    const looping = { containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] };
+    const of = (uid: string, spec: object, status: object) => podMark(pod(spec, status, { uid, name: uid }));
+    const found = unreadyPods([
+      of('new', { nodeName: 'a' }, { phase: 'Pending' }),
+      of('p-10', {}, unschedulable),
+      of('p-9', {}, unschedulable),
+      of('loops', { nodeName: 'a' }, looping),
+      of('done', { nodeName: 'a' }, { phase: 'Succeeded' }),
+      of('good', { nodeName: 'a' }, { conditions: [{ type: 'Ready', status: 'True' }] }),
+    ]);
+    expect(found.map(({ uid, reason }) => `${uid} ${reason}`)).toEqual([
+      'loops CrashLoopBackOff',
+      'p-9 Unschedulable',
+      'p-10 Unschedulable',
+      'new ',
+    ]);
   });
 });
 

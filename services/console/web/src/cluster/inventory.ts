@@ -1,4 +1,11 @@
-import { type Amounts, ENGINE_LABEL, HOST_ADDRESS_ANNOTATION, parseAmounts, podRequests } from '@gantry/objects';
+import {
+  type Amounts,
+  ENGINE_LABEL,
+  HOST_ADDRESS_ANNOTATION,
+  isFinalPhase,
+  parseAmounts,
+  podRequests,
+} from '@gantry/objects';
 import type { KubeObject, Node, Pod } from '@gantry/objects';
 
 /**
@@ -16,15 +23,40 @@ export interface PodMark {
   /** '' while it has none. */
   readonly node: string;
   readonly state: PodState;
+  /** A word of the cluster for why it is not ready, such as `Unschedulable` or `CrashLoopBackOff`; '' when it has none. */
+  readonly reason: string;
+  /** It has ended for good: it takes no room on its node. */
+  readonly isFinal: boolean;
   readonly requests: Amounts;
 }
 
 export function podMark(object: KubeObject): PodMark {
   const pod = object as Pod;
-  const { metadata, spec } = pod;
+  const { metadata, spec, status } = pod;
   const { uid = '', namespace = '', name = '' } = metadata;
   const { cpu = 0, memory = 0 } = podRequests(pod);
-  return { uid, namespace, name, node: spec?.nodeName ?? '', state: stateOf(pod), requests: { cpu, memory } };
+  return {
+    uid,
+    namespace,
+    name,
+    node: spec?.nodeName ?? '',
+    state: stateOf(pod),
+    reason: reasonOf(pod),
+    isFinal: isFinalPhase(status?.phase),
+    requests: { cpu, memory },
+  };
+}
+
+function reasonOf({ status }: Pod): string {
+  const waiting = containerStatusesOf(status).find(({ state }) => (state?.waiting?.reason ?? '') !== '');
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  return (
+    waiting?.state?.waiting?.reason ?? status?.reason ?? (scheduled?.status === 'False' ? (scheduled.reason ?? '') : '')
+  );
+}
+
+function containerStatusesOf(status: Pod['status']) {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
 const FAILING = /BackOff|Err|Invalid|Cannot|Config|OOMKilled/;
@@ -35,8 +67,9 @@ function stateOf({ metadata, spec, status }: Pod): PodState {
   if (metadata.deletionTimestamp !== undefined) return 'ending';
   if ((spec?.nodeName ?? '') === '') return 'waiting';
   if (status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')) return 'ready';
-  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  return statuses.some(({ state }) => FAILING.test(state?.waiting?.reason ?? '')) ? 'failing' : 'starting';
+  return containerStatusesOf(status).some(({ state }) => FAILING.test(state?.waiting?.reason ?? ''))
+    ? 'failing'
+    : 'starting';
 }
 
 /** What the picture needs of a node. */
@@ -71,6 +104,27 @@ export interface NodeLoad {
   readonly pods: readonly PodMark[];
   readonly cpu: number;
   readonly memory: number;
+  /** Pods that have not ended, and their share of the number that the node takes. */
+  readonly podCount: number;
+  readonly podShare: number;
+}
+
+/** The share of what is scarcest on a node: at 1, no pod that asks for that fits. */
+export function fullness({ cpu, memory, podShare }: NodeLoad): number {
+  return Math.max(cpu, memory, podShare);
+}
+
+const UNREADY: readonly PodState[] = ['failing', 'waiting', 'starting'];
+
+/** Pods that are meant to run and do not, those that fail first. */
+export function unreadyPods(pods: Iterable<PodMark>): readonly PodMark[] {
+  return [...pods]
+    .filter(({ state }) => UNREADY.includes(state))
+    .sort(
+      (a, b) =>
+        UNREADY.indexOf(a.state) - UNREADY.indexOf(b.state) ||
+        NATURAL.compare(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`),
+    );
 }
 
 /** Nodes by host and name, and the pods that have no known node. Pods that have ended request nothing. */
@@ -89,13 +143,14 @@ export function loadsOf(
     const own = byNode.get(node.name) ?? [];
     byNode.delete(node.name);
     const requested = { cpu: 0, memory: 0 };
-    for (const { state, requests } of own) {
-      if (state === 'ended') continue;
+    const living = own.filter(({ isFinal }) => !isFinal);
+    for (const { requests } of living) {
       requested.cpu += requests['cpu'] ?? 0;
       requested.memory += requests['memory'] ?? 0;
     }
     const share = (name: 'cpu' | 'memory') => requested[name] / Math.max(1, node.allocatable[name] ?? 0);
-    return { node, pods: own, cpu: share('cpu'), memory: share('memory') };
+    const podShare = living.length / Math.max(1, node.allocatable['pods'] ?? Number.POSITIVE_INFINITY);
+    return { node, pods: own, cpu: share('cpu'), memory: share('memory'), podCount: living.length, podShare };
   });
   return { loads, unplaced: [...byNode.values()].flat() };
 }
