@@ -189,6 +189,8 @@ describe('objects', () => {
     await open(`/objects/deployments.apps/${ns}/web?do=roll-back`);
     const dialog = page.getByRole('dialog', { name: 'Roll back web' });
     await dialog.getByText('REVISION').first().waitFor();
+    // Also the names of fields that are in one of both.
+    await expectAccessible(page);
     // Its pods change its status meanwhile, which is no reason to refuse.
     await dialog.getByRole('button', { name: 'Roll back to 1' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -312,6 +314,13 @@ test('a user with few rights is offered what these allow, and nothing else', asy
   // Tabs are there when the rights are known.
   for (const absent of ['Logs', 'Terminal']) expect(await reader.getByRole('link', { name: absent }).count()).toBe(0);
   expect(await reader.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+  await reader.keyboard.press('Control+k');
+  const search = reader.getByRole('combobox', { name: 'Search' });
+  await search.fill('delete talker');
+  await reader.getByText('Nothing found.').waitFor();
+  await search.fill('why talker');
+  await reader.getByRole('option', { name: /^Why is talker/ }).waitFor();
+  await reader.keyboard.press('Escape');
   await browser.open(reader, `/objects/secrets?ns=${ns}`);
   await reader.getByRole('alert').getByText('You may not see Secret.').waitFor();
   await reader.context().close();
