@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { Api } from '../api/http.ts';
 import type { TabProps } from '../object/use-object.ts';
-import { kubectlOf } from '../objects/kubectl.ts';
+import { kubectlOfNode } from '../objects/kubectl.ts';
 import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
@@ -17,7 +17,7 @@ import { Heads } from '../shell/heads.tsx';
 const RETRY_MS = 5_000;
 
 /** Evicts the pods of a node, after showing what happens to each. */
-export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClose: () => void }): ReactNode {
+export function DrainDialog({ name, onClose }: TabProps & { readonly onClose: () => void }): ReactNode {
   const { api, clock } = useConsole();
   /** What somebody has agreed to: pods that come later are not part of it. */
   const [agreed, setAgreed] = useState<readonly DrainStep[]>();
@@ -63,7 +63,7 @@ export function DrainDialog({ kind, name, onClose }: TabProps & { readonly onClo
   const flags = `--ignore-daemonsets${hasLoss ? ' --delete-emptydir-data --force' : ''}`;
   return (
     <Dialog title={`Drain ${name}`} onClose={onClose} className="wide">
-      <Kubectl command={kubectlOf('drain', kind, '', name, flags).replace('drain nodes ', 'drain ')} />
+      <Kubectl command={kubectlOfNode('drain', name, flags)} />
       {error ? <Failure error={error} what="the pods of the node" /> : null}
       {plan === undefined ? error ? null : <Busy what="the pods of the node" /> : <Steps plan={plan} states={states} />}
       {hasLoss ? (

@@ -38,6 +38,32 @@ describe('revisions', () => {
     });
   });
 
+  it("of a Deployment bring their annotations back, as kubectl does, and leave the Deployment's own", () => {
+    const named = (revision: string, cause: string): ReplicaSet => {
+      const { metadata, ...rest } = replicaSet(revision, `web:${revision}`);
+      const own = { 'deployment.kubernetes.io/desired-replicas': '7', 'kubernetes.io/change-cause': cause };
+      return { ...rest, metadata: { ...metadata, annotations: { ...metadata.annotations, ...own } } };
+    };
+    const deployment: Deployment = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: {
+        uid: 'd',
+        annotations: {
+          'deployment.kubernetes.io/revision': '2',
+          'kubectl.kubernetes.io/last-applied-configuration': '{}',
+          'kubernetes.io/change-cause': 'second',
+        },
+      },
+    };
+    const [, first] = deploymentRevisions(deployment, [named('1', 'first'), named('2', 'second')]);
+    expect(first?.annotations).toEqual({
+      'deployment.kubernetes.io/revision': '2',
+      'kubectl.kubernetes.io/last-applied-configuration': '{}',
+      'kubernetes.io/change-cause': 'first',
+    });
+  });
+
   it('of a StatefulSet are its ControllerRevisions; the current one has the same template', () => {
     const template = (image: string) => ({ spec: { containers: [{ name: 'db', image }] } });
     const revision = (number: number, image: string): ControllerRevision => ({

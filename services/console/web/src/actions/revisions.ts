@@ -5,6 +5,8 @@ import type { ControllerRevision, Deployment, KubeObject, ReplicaSet } from '@ga
 export interface Revision {
   readonly number: number;
   readonly template: unknown;
+  /** All annotations of the workload after the roll back. Absent: they stay as they are. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly createdAt: string;
   readonly cause: string;
   readonly isCurrent: boolean;
@@ -15,6 +17,23 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 const CAUSE = 'kubernetes.io/change-cause';
 const TEMPLATE_HASH = 'pod-template-hash';
 
+/** Annotations that belong to the Deployment or to a ReplicaSet, and not to a revision. */
+const OWN_ANNOTATIONS: readonly string[] = [
+  'kubectl.kubernetes.io/last-applied-configuration',
+  REVISION,
+  'deployment.kubernetes.io/revision-history',
+  'deployment.kubernetes.io/desired-replicas',
+  'deployment.kubernetes.io/max-replicas',
+  'deprecated.deployment.rollback.to',
+];
+
+/** What the annotations of a Deployment become with the roll back to a ReplicaSet: its own ones stay, the others are the revision's. */
+function restoredAnnotations(deployment: KubeObject, set: KubeObject): Readonly<Record<string, string>> {
+  const of = ({ metadata }: KubeObject, isOwn: boolean) =>
+    Object.entries(metadata.annotations ?? {}).filter(([name]) => OWN_ANNOTATIONS.includes(name) === isOwn);
+  return Object.fromEntries([...of(deployment, true), ...of(set, false)]);
+}
+
 /** The revisions of a Deployment, the newest first, from the ReplicaSets of its namespace. */
 export function deploymentRevisions(deployment: Deployment, sets: readonly ReplicaSet[]): readonly Revision[] {
   const current = Number(deployment.metadata.annotations?.[REVISION] ?? 0);
@@ -22,7 +41,13 @@ export function deploymentRevisions(deployment: Deployment, sets: readonly Repli
   return newestFirst(
     own.map((set) => {
       const number = Number(set.metadata.annotations?.[REVISION] ?? 0);
-      return { ...factsOf(set), number, template: withoutHash(set.spec?.template), isCurrent: number === current };
+      return {
+        ...factsOf(set),
+        number,
+        template: withoutHash(set.spec?.template),
+        annotations: restoredAnnotations(deployment, set),
+        isCurrent: number === current,
+      };
     }),
   );
 }

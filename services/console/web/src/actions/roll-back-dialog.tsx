@@ -8,6 +8,7 @@ import { kubectlOf } from '../objects/kubectl.ts';
 import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
+import { isPaused, PausedNotice } from './paused-notice.tsx';
 import { controllerRevisions, deploymentRevisions, REVISION, type Revision } from './revisions.ts';
 
 const DiffView = lazy(() => import('../editor/diff-view.tsx').then(({ DiffView }) => ({ default: DiffView })));
@@ -52,6 +53,9 @@ export function RollBackDialog({ onClose, ...props }: TabProps & { readonly onCl
       // The difference that was seen is from this template.
       { op: 'test', path: '/spec/template', value: present },
       { op: 'replace', path: '/spec/template', value: revision.template },
+      ...(revision.annotations === undefined
+        ? []
+        : [{ op: 'add', path: '/metadata/annotations', value: revision.annotations }]),
     ];
     const path = `${objectPath(kind, namespace, name)}?fieldManager=gantry-console`;
     await api.fetch(path, { method: 'PATCH', contentType: 'application/json-patch+json', body });
@@ -78,12 +82,13 @@ export function RollBackDialog({ onClose, ...props }: TabProps & { readonly onCl
           <Suspense fallback={<Busy what="the difference" />}>
             <DiffView before={stringify(present)} after={stringify(chosen.template)} />
           </Suspense>
+          <PausedNotice {...props} />
           <RunError error={failure} />
           <div className="buttons">
             <button
               type="button"
               className="primary"
-              disabled={isBusy || chosen.isCurrent}
+              disabled={isBusy || chosen.isCurrent || isPaused(object)}
               onClick={() => run((signal) => rollBack(chosen, signal))}
             >
               Roll back to {chosen.number}

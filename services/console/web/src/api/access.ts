@@ -31,6 +31,12 @@ export interface Attempt {
   readonly name?: string;
 }
 
+/** An attempt in a namespace; '' is the whole cluster. */
+export interface Asked {
+  readonly namespace: string;
+  readonly attempt: Attempt;
+}
+
 /** Whether the rules allow an attempt. With incomplete rules everything is offered, and the server decides. */
 export function allows({ rules, isIncomplete }: Rules, attempt: Attempt): boolean {
   return isIncomplete || rules.some((rule) => ruleAllows(rule, attempt));

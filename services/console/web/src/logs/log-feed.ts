@@ -33,6 +33,8 @@ export interface LogView {
   readonly notes: ReadonlyMap<string, string>;
 }
 
+/** Logs of containers that are followed at the same time. */
+export const MAX_SOURCES = 60;
 const PUBLISH_MS = 100;
 const BACKOFF = { initialMs: 1_000, maxMs: 10_000 };
 const NORMAL = 1000;

@@ -19,12 +19,10 @@ import { useConsole, useKind, useLive } from '../shell/console-context.ts';
 import { objectFormat } from '../watch/formats.ts';
 import { segmentsOf } from './escape-codes.ts';
 import { follows, type LogLine, searchLines } from './log-buffer.ts';
-import { LogFeed, type LogSource, type LogView } from './log-feed.ts';
+import { LogFeed, type LogSource, type LogView, MAX_SOURCES } from './log-feed.ts';
 
 const MAX_LINES = 100_000;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** Containers whose logs are followed at the same time. */
-const MAX_SOURCES = 60;
 const LINE_PX = 20;
 
 interface PodContainers {

@@ -1,139 +1,61 @@
-import { formatTime } from '@gantry/base';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ComponentType, lazy, type ReactNode, Suspense } from 'react';
-import type { Attempt } from '../api/access.ts';
-import { objectPath } from '../api/kinds.ts';
-import { setUnschedulable } from '../actions/cordon.ts';
-import { useAllowed, useConsole } from '../shell/console-context.ts';
-import { RunError, useRun } from '../shell/dialog.tsx';
+import { useAllowedEach, useConsole } from '../shell/console-context.ts';
+import { type Action, ACTIONS, askedFor, isPossible } from './offers.ts';
 import type { TabProps } from './use-object.ts';
 
 const route = getRouteApi('/objects/$kind/$namespace/$name');
 
 type DialogView = ComponentType<TabProps & { readonly onClose: () => void }>;
 
-interface Action {
-  readonly id: string;
-  readonly title: string;
-  /** For which kinds; absent: for all. */
-  readonly kinds?: readonly string[];
-  readonly subresource?: string;
-  readonly verb: string;
-  /** What it does besides to other objects. */
-  readonly also?: Attempt;
-  readonly dialog: DialogView;
-}
+const cordonDialogs = () => import('../actions/cordon-dialog.tsx');
 
-const ROLLED = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'];
+/** Each asks first: an address that somebody has sent must change nothing. */
+const DIALOGS: Readonly<Record<(typeof ACTIONS)[number]['id'], DialogView>> = {
+  restart: lazy(() =>
+    import('../actions/restart-dialog.tsx').then(({ RestartDialog }) => ({ default: RestartDialog })),
+  ),
+  cordon: lazy(() => cordonDialogs().then(({ CordonDialog }) => ({ default: CordonDialog }))),
+  uncordon: lazy(() => cordonDialogs().then(({ UncordonDialog }) => ({ default: UncordonDialog }))),
+  scale: lazy(() => import('../actions/scale-dialog.tsx').then(({ ScaleDialog }) => ({ default: ScaleDialog }))),
+  'roll-back': lazy(() =>
+    import('../actions/roll-back-dialog.tsx').then(({ RollBackDialog }) => ({ default: RollBackDialog })),
+  ),
+  drain: lazy(() => import('../actions/drain-dialog.tsx').then(({ DrainDialog }) => ({ default: DrainDialog }))),
+  debug: lazy(() => import('../terminal/debug-dialog.tsx').then(({ DebugDialog }) => ({ default: DebugDialog }))),
+  copy: lazy(() => import('../terminal/copy-dialog.tsx').then(({ CopyDialog }) => ({ default: CopyDialog }))),
+  delete: lazy(() => import('../actions/delete-dialog.tsx').then(({ DeleteDialog }) => ({ default: DeleteDialog }))),
+};
 
-/** Actions that ask something first; the address names the open one. */
-const ACTIONS: readonly Action[] = [
-  {
-    id: 'scale',
-    title: 'Scale',
-    subresource: 'scale',
-    verb: 'patch',
-    dialog: lazy(() => import('../actions/scale-dialog.tsx').then(({ ScaleDialog }) => ({ default: ScaleDialog }))),
-  },
-  {
-    id: 'roll-back',
-    title: 'Roll back',
-    kinds: ROLLED,
-    verb: 'patch',
-    dialog: lazy(() =>
-      import('../actions/roll-back-dialog.tsx').then(({ RollBackDialog }) => ({ default: RollBackDialog })),
-    ),
-  },
-  {
-    id: 'drain',
-    title: 'Drain',
-    kinds: ['nodes'],
-    verb: 'patch',
-    also: { verb: 'create', group: '', resource: 'pods', subresource: 'eviction' },
-    dialog: lazy(() => import('../actions/drain-dialog.tsx').then(({ DrainDialog }) => ({ default: DrainDialog }))),
-  },
-  {
-    id: 'delete',
-    title: 'Delete',
-    verb: 'delete',
-    dialog: lazy(() => import('../actions/delete-dialog.tsx').then(({ DeleteDialog }) => ({ default: DeleteDialog }))),
-  },
-];
-
-/** Buttons for what the user may do with an object. */
+/** Buttons for what the user may do with an object. The address names the open dialog. */
 export function Actions(props: TabProps): ReactNode {
-  const { kind, namespace, name } = props;
+  const { kind, namespace, name, object } = props;
   const { at } = useConsole();
   const { do: open } = route.useSearch();
   const navigate = route.useNavigate();
-  const { run, isBusy, error } = useRun();
-  const attempt = (verb: string, subresource?: string): Attempt => ({
-    verb,
-    group: kind.group,
-    resource: kind.resource,
-    name,
-    ...(subresource === undefined ? {} : { subresource }),
-  });
-  const possible = ACTIONS.filter(
-    ({ kinds, subresource, verb }) =>
-      (kinds === undefined || kinds.includes(kind.id)) &&
-      (subresource === undefined ? kind.verbs.includes(verb) : kind.subresources.includes(subresource)),
-  );
-  const { may } = useAllowed(namespace, [
-    attempt('patch'),
-    ...possible.flatMap(({ verb, subresource, also }) => [attempt(verb, subresource), ...(also ? [also] : [])]),
-  ]);
+  const possible = ACTIONS.filter((action) => isPossible(action, kind, at));
+  const asked = (action: Action) => askedFor(action, kind, namespace, name);
+  const { may } = useAllowedEach(possible.flatMap(asked));
   if (at !== undefined) return null;
+  const allowed = possible.filter((action) => asked(action).every(may));
+  const useful = allowed.filter(({ isUseful }: Action) => isUseful === undefined || isUseful(object));
   const show = (id: string | undefined) =>
     void navigate({ search: (old) => ({ ...old, do: id }), replace: id === undefined });
-  const offered = possible.filter(
-    ({ verb, subresource, also }) => may(attempt(verb, subresource)) && (also === undefined || may(also)),
-  );
-  const opened = offered.find(({ id }) => id === open);
+  const opened = allowed.find(({ id }) => id === open);
+  const OpenDialog = opened && DIALOGS[opened.id];
   return (
     <div className="actions" role="group" aria-label="Actions">
-      {may(attempt('patch')) ? <Simple {...props} run={run} isBusy={isBusy} /> : null}
-      {offered.map(({ id, title }) => (
+      {useful.map(({ id, title }) => (
         <button key={id} type="button" className={id === 'delete' ? 'danger' : ''} onClick={() => show(id)}>
           {title}
         </button>
       ))}
-      <RunError error={error} />
-      {opened === undefined ? null : (
+      {OpenDialog === undefined ? null : (
         <Suspense>
           {/* Another object of the same name is asked about anew. */}
-          <opened.dialog key={props.object.metadata.uid} {...props} onClose={() => show(undefined)} />
+          <OpenDialog key={object.metadata.uid} {...props} onClose={() => show(undefined)} />
         </Suspense>
       )}
     </div>
-  );
-}
-
-type SimpleProps = TabProps & { readonly run: (work: () => Promise<void>) => void; readonly isBusy: boolean };
-
-/** Actions that need no answer: their opposite, or doing them again, is one click away. */
-function Simple({ kind, namespace, name, object, run, isBusy }: SimpleProps): ReactNode {
-  const { api, clock } = useConsole();
-  if (kind.id === 'nodes') {
-    const isCordoned = object.spec?.['unschedulable'] === true;
-    return (
-      <button type="button" disabled={isBusy} onClick={() => run(() => setUnschedulable(api, name, !isCordoned))}>
-        {isCordoned ? 'Uncordon' : 'Cordon'}
-      </button>
-    );
-  }
-  if (!ROLLED.includes(kind.id)) return null;
-  const restart = async () => {
-    const annotations = { 'kubectl.kubernetes.io/restartedAt': formatTime(clock.now()) };
-    await api.fetch(`${objectPath(kind, namespace, name)}?fieldManager=gantry-console`, {
-      method: 'PATCH',
-      contentType: 'application/strategic-merge-patch+json',
-      body: { spec: { template: { metadata: { annotations } } } },
-    });
-  };
-  return (
-    <button type="button" disabled={isBusy} onClick={() => run(restart)}>
-      Restart
-    </button>
   );
 }

@@ -14,6 +14,9 @@ export function FieldsTab({ object }: TabProps): ReactNode {
   const shown = fields.filter(({ path, manager }) => `${path} ${manager}`.toLowerCase().includes(wanted));
   return (
     <>
+      <p className="muted">
+        Who wrote each field last. History has what was written before, as far back as etcd holds it.
+      </p>
       <div className="filters">
         <input
           type="search"

@@ -1,99 +1,60 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type ComponentType, lazy, type ReactNode, Suspense, useEffect } from 'react';
 import type { Kind } from '../api/kinds.ts';
-import { allows, type Attempt } from '../api/access.ts';
 import { kubectlOf, quote } from '../objects/kubectl.ts';
-import { useConsole, useKind, useRules } from '../shell/console-context.ts';
+import { useAllowedEach, useConsole, useKind } from '../shell/console-context.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { Actions } from './actions.tsx';
+import { MAX_SOURCES } from '../logs/log-feed.ts';
+import { askedFor, isPossible, PARTS } from './offers.ts';
 import { Overview } from './overview.tsx';
 import { type TabProps, useObject } from './use-object.ts';
 
 const route = getRouteApi('/objects/$kind/$namespace/$name');
 
-interface Tab {
-  readonly id: string;
-  readonly title: string;
+type Part = (typeof PARTS)[number];
+
+interface PartView {
   readonly view: ComponentType<TabProps>;
-  /** For which kinds; absent: for all. */
-  readonly kinds?: readonly string[];
-  /** Only for objects of namespaces. */
-  readonly isNamespaced?: boolean;
-  /** What the user must be allowed to do. */
-  readonly needs?: Omit<Attempt, 'name'>;
-  /** It shows what is, not what was. */
-  readonly isOfNow?: boolean;
   command(props: Omit<TabProps, 'object'>): string;
 }
 
-const LOGGED = ['pods', 'deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'];
-const EXPLAINED = LOGGED.filter((id) => id !== 'jobs.batch');
-const POD_LOG = { verb: 'get', group: '', resource: 'pods', subresource: 'log' };
-const POD_EXEC = { verb: 'create', group: '', resource: 'pods', subresource: 'exec' };
+const describe: PartView['command'] = ({ kind, namespace, name }) => kubectlOf('describe', kind, namespace, name);
 
-const TABS: readonly Tab[] = [
-  {
-    id: 'overview',
-    title: 'Overview',
-    view: Overview,
-    command: ({ kind, namespace, name }) => kubectlOf('describe', kind, namespace, name),
-  },
-  {
-    id: 'why',
-    title: 'Why',
-    view: lazy(() => import('./why-tab.tsx').then(({ WhyTab }) => ({ default: WhyTab }))),
-    kinds: EXPLAINED,
-    isOfNow: true,
-    command: ({ kind, namespace, name }) => kubectlOf('describe', kind, namespace, name),
-  },
-  {
-    id: 'logs',
-    title: 'Logs',
+const VIEWS: Readonly<Record<Part['id'], PartView>> = {
+  overview: { view: Overview, command: describe },
+  why: { view: lazy(() => import('./why-tab.tsx').then(({ WhyTab }) => ({ default: WhyTab }))), command: describe },
+  logs: {
     view: lazy(() => import('../logs/logs-tab.tsx').then(({ LogsTab }) => ({ default: LogsTab }))),
-    kinds: LOGGED,
-    needs: POD_LOG,
-    isOfNow: true,
     command: ({ kind, namespace, name }) =>
-      `kubectl logs -f ${kind.id === 'pods' ? '' : `${kind.id}/`}${quote(name)} -n ${quote(namespace)} --all-containers${kind.id === 'pods' ? '' : ' --all-pods'}`,
+      kind.id === 'pods'
+        ? `kubectl logs -f ${quote(name)} -n ${quote(namespace)} --all-containers`
+        : // Without it, kubectl follows five containers at most.
+          `kubectl logs -f ${kind.id}/${quote(name)} -n ${quote(namespace)} --all-containers --all-pods --max-log-requests=${MAX_SOURCES}`,
   },
-  {
-    id: 'terminal',
-    title: 'Terminal',
+  terminal: {
     view: lazy(() => import('../terminal/terminal-tab.tsx').then(({ TerminalTab }) => ({ default: TerminalTab }))),
-    kinds: ['pods'],
-    needs: POD_EXEC,
-    isOfNow: true,
     command: ({ namespace, name }) => `kubectl exec -it ${quote(name)} -n ${quote(namespace)} -- sh`,
   },
-  {
-    id: 'related',
-    title: 'Related',
+  related: {
     view: lazy(() => import('./related-tab.tsx').then(({ RelatedTab }) => ({ default: RelatedTab }))),
-    isNamespaced: true,
     command: ({ namespace }) =>
       `kubectl get all,endpointslices,ingresses,configmaps,secrets,pvc -n ${quote(namespace)} -o yaml`,
   },
-  {
-    id: 'events',
-    title: 'Events',
+  events: {
     view: lazy(() => import('./events-tab.tsx').then(({ EventsTab }) => ({ default: EventsTab }))),
-    needs: { verb: 'list', group: '', resource: 'events' },
     command: ({ kind, namespace, name }) =>
       `kubectl events --for ${kind.id}/${quote(name)}${namespace === '' ? '' : ` -n ${quote(namespace)}`}`,
   },
-  {
-    id: 'yaml',
-    title: 'YAML',
+  yaml: {
     view: lazy(() => import('./yaml-tab.tsx').then(({ YamlTab }) => ({ default: YamlTab }))),
     command: ({ kind, namespace, name }) => kubectlOf('edit', kind, namespace, name),
   },
-  {
-    id: 'fields',
-    title: 'Fields',
+  fields: {
     view: lazy(() => import('./fields-tab.tsx').then(({ FieldsTab }) => ({ default: FieldsTab }))),
     command: ({ kind, namespace, name }) => kubectlOf('get', kind, namespace, name, '-o yaml --show-managed-fields'),
   },
-];
+};
 
 /** One object: what it is, what it belongs to, what happened to it, and what can be done with it. */
 export function ObjectPage(): ReactNode {
@@ -113,8 +74,9 @@ export function ObjectPage(): ReactNode {
 function LoadedObject({ kind, namespace, name }: Omit<TabProps, 'object'>): ReactNode {
   const { tab = 'overview' } = route.useSearch();
   const { object, isGone, error } = useObject(kind, namespace, name);
-  const tabs = useTabs(kind, namespace, name);
-  const current = tabs?.find(({ id }) => id === tab) ?? tabs?.[0];
+  const parts = useParts(kind, namespace, name);
+  const current = parts?.find(({ id }) => id === tab) ?? parts?.[0];
+  const shown = current && VIEWS[current.id];
   useEffect(() => {
     document.title = `${name} · ${kind.kind} · Gantry`;
   }, [name, kind]);
@@ -130,47 +92,42 @@ function LoadedObject({ kind, namespace, name }: Omit<TabProps, 'object'>): Reac
         </h1>
         {object === undefined ? null : <Actions kind={kind} namespace={namespace} name={name} object={object} />}
       </div>
-      {current === undefined ? null : <Kubectl command={current.command({ kind, namespace, name })} />}
-      {tabs === undefined ? null : <TabLinks tabs={tabs} current={current?.id} />}
+      {shown === undefined ? null : <Kubectl command={shown.command({ kind, namespace, name })} />}
+      {parts === undefined ? null : <TabLinks parts={parts} current={current?.id} />}
       {error === undefined ? null : <Failure error={error} what={name} />}
       {isGone ? <p className="notice waiting">There is no {kind.kind} of this name (any more).</p> : null}
-      {object === undefined || current === undefined ? (
+      {object === undefined || current === undefined || shown === undefined ? (
         isGone || error !== undefined ? null : (
           <Busy what={name} />
         )
       ) : (
         <Suspense fallback={<Busy what={current.title} />}>
-          <current.view kind={kind} namespace={namespace} name={name} object={object} />
+          <shown.view kind={kind} namespace={namespace} name={name} object={object} />
         </Suspense>
       )}
     </div>
   );
 }
 
-/** Those that the user may see; undefined until the rules are known, so that none moves under the pointer. */
-function useTabs(kind: Kind, namespace: string, name: string): readonly Tab[] | undefined {
-  const rules = useRules(namespace === '' ? 'default' : namespace);
+/** Those that the user may see; undefined until the rights are known, so that none moves under the pointer. */
+function useParts(kind: Kind, namespace: string, name: string): readonly Part[] | undefined {
   const { at } = useConsole();
-  if (rules.isLoading === true) return undefined;
-  return TABS.filter(
-    ({ kinds, needs, isOfNow, isNamespaced }) =>
-      (kinds === undefined || kinds.includes(kind.id)) &&
-      (isNamespaced !== true || kind.isNamespaced) &&
-      (needs === undefined || allows(rules, { ...needs, ...(kind.id === 'pods' ? { name } : {}) })) &&
-      !(isOfNow === true && at !== undefined),
-  );
+  const possible = PARTS.filter((part) => isPossible(part, kind, at));
+  const asked = (part: Part) => askedFor(part, kind, namespace, name);
+  const { may, isLoading } = useAllowedEach(possible.flatMap(asked));
+  return isLoading ? undefined : possible.filter((part) => asked(part).every(may));
 }
 
 function TabLinks({
-  tabs,
+  parts,
   current,
 }: {
-  readonly tabs: readonly Tab[];
+  readonly parts: readonly Part[];
   readonly current: string | undefined;
 }): ReactNode {
   return (
     <ul className="tabs" aria-label="Parts of the object">
-      {tabs.map(({ id, title }) => (
+      {parts.map(({ id, title }) => (
         <li key={id}>
           <Link
             from="/objects/$kind/$namespace/$name"

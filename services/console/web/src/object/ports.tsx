@@ -1,11 +1,11 @@
 import type { Pod, Service } from '@gantry/objects';
 import type { ReactNode } from 'react';
-import { allows } from '../api/access.ts';
 import { addressOf } from '../api/http.ts';
 import { objectPath } from '../api/kinds.ts';
 import { kubectlOf } from '../objects/kubectl.ts';
-import { useConsole, useRules } from '../shell/console-context.ts';
+import { useAllowedEach, useConsole } from '../shell/console-context.ts';
 import { Kubectl } from '../shell/notices.tsx';
+import { askedFor, PORTS } from './offers.ts';
 import type { TabProps } from './use-object.ts';
 
 interface Port {
@@ -16,11 +16,11 @@ interface Port {
 /** Pages of a pod or Service, through the API server: each opens as a document without scripts. */
 export function Ports({ kind, namespace, name, object }: TabProps): ReactNode {
   const { at } = useConsole();
-  const rules = useRules(namespace);
+  const asked = askedFor(PORTS, kind, namespace, name);
+  const { may } = useAllowedEach(asked);
   const ports = kind.id === 'pods' ? portsOfPod(object as Pod) : portsOfService(object);
-  const attempt = { verb: 'get', group: '', resource: kind.resource, subresource: 'proxy', name };
   const [first] = ports;
-  if (first === undefined || at !== undefined || !allows(rules, attempt)) return null;
+  if (first === undefined || at !== undefined || !asked.every(may)) return null;
   return (
     <section>
       <h2>Ports</h2>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Kind } from '../api/kinds.ts';
-import { kubectlGet, kubectlOf, quote } from './kubectl.ts';
+import { kubectlGet, kubectlOf, kubectlOfNode, quote } from './kubectl.ts';
 
 const PODS: Kind = {
   id: 'pods',
@@ -34,6 +34,8 @@ describe('kubectl commands', () => {
 
   it('do not take a name for a flag', () => {
     expect(kubectlOf('delete', NODES, '', '--all')).toBe('kubectl delete nodes/--all');
+    expect(kubectlOfNode('drain', 'n1', '--force')).toBe('kubectl drain n1 --force');
+    expect(kubectlOfNode('cordon', '-l')).toBe('kubectl cordon node/-l');
   });
 
   it('escape what nobody sees and a terminal would act on', () => {

@@ -28,6 +28,12 @@ export function kubectlOf(verb: string, kind: Kind, namespace: string, name: str
   return words(['kubectl', verb, ...object, flag, more]);
 }
 
+/** `kubectl VERB NODE` with further arguments: `drain` and the like take a node's name alone. */
+export function kubectlOfNode(verb: string, name: string, more = ''): string {
+  // A name may look like a flag.
+  return words(['kubectl', verb, name.startsWith('-') ? `node/${quote(name)}` : quote(name), more]);
+}
+
 function namespaceFlag({ isNamespaced }: Kind, namespace: string): string {
   if (!isNamespaced) return '';
   return namespace === '' ? '-A' : `-n ${quote(namespace)}`;

@@ -47,14 +47,26 @@ describe('parseQuery', () => {
   });
   const kinds = [kind('pods', ['po']), kind('deployments', ['deploy'])];
   const parsed = (text: string) => {
-    const { verb, kind: found, rest } = parseQuery(text, kinds);
-    return [verb?.title, found?.id, rest];
+    const { offer, kind: found, rest } = parseQuery(text, kinds);
+    return [offer?.phrase, found?.id, rest];
   };
 
-  it('reads verb, kind and name', () => {
+  it('reads what to do, kind and name', () => {
     expect(parsed('logs po web 1')).toEqual(['Logs of', 'pods', 'web 1']);
     expect(parsed('deployment web')).toEqual([undefined, 'deployments', 'web']);
     expect(parsed('delete web')).toEqual(['Delete', undefined, 'web']);
+  });
+
+  it('knows what kubectl calls it, in two words, too', () => {
+    expect(parsed('restart deploy web')).toEqual(['Restart', 'deployments', 'web']);
+    expect(parsed('rollout restart deploy web')).toEqual(['Restart', 'deployments', 'web']);
+    expect(parsed('rollout undo web')).toEqual(['Roll back', undefined, 'web']);
+    expect(parsed('uncordon node-1')).toEqual(['Uncordon', undefined, 'node-1']);
+  });
+
+  it('takes words of an action alone for a name', () => {
+    expect(parsed('roll back')).toEqual([undefined, undefined, 'roll back']);
+    expect(parsed('rollout restart')).toEqual([undefined, undefined, 'rollout restart']);
   });
 
   it('takes a single word for a kind or a name', () => {

@@ -3,10 +3,12 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useId, useMemo, useState } from 'react';
 import { allows } from '../api/access.ts';
 import { collectionPath, type Kind } from '../api/kinds.ts';
-import { useConsole, useRules } from '../shell/console-context.ts';
+import { askedFor, isPossible, type Offer, PARTS, searchOf } from '../object/offers.ts';
+import { useAllowedEach, useConsole, useRules } from '../shell/console-context.ts';
 import { Dialog } from '../shell/dialog.tsx';
 import { pagesFor } from '../shell/navigation.tsx';
-import { parseQuery, type Query, type Verb, VERBS } from './query.ts';
+import { Busy } from '../shell/notices.tsx';
+import { parseQuery, type Query } from './query.ts';
 import { rank } from './rank.ts';
 
 /** The kinds whose objects are found without their kind's name. */
@@ -29,6 +31,7 @@ const MAX_OBJECTS = 5000;
 const SHOWN = 50;
 
 interface Item {
+  /** Unique among the items. */
   readonly text: string;
   readonly title: string;
   readonly detail: string;
@@ -46,15 +49,19 @@ interface ObjectName {
 export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
   const id = useId();
   const [text, setText] = useState('');
-  const [active, setActive] = useState(0);
+  // What is chosen stays so when others come: Enter opens it, not what has taken its place.
+  const [active, setActive] = useState<string>();
   const { kinds } = useConsole();
   const query = useMemo(() => parseQuery(text, kinds), [text, kinds]);
   // Enter opens what the whole text says, so nothing here is deferred.
-  const items = useItems(query, text, onClose);
-  const index = Math.min(active, items.length - 1);
+  const { items, isLoading } = useItems(query, text, onClose);
+  const index = Math.max(
+    0,
+    items.findIndex((item) => item.text === active),
+  );
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0 && items.length > 0) setActive((index + step + items.length) % items.length);
+    if (step !== 0) setActive(items[(index + step + items.length) % items.length]?.text);
     else if (event.key === 'Enter') items[index]?.open();
     else return;
     event.preventDefault();
@@ -73,7 +80,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
         value={text}
         onChange={({ currentTarget }) => {
           setText(currentTarget.value);
-          setActive(0);
+          setActive(undefined);
         }}
         onKeyDown={onKeyDown}
       />
@@ -91,63 +98,84 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
           </li>
         ))}
       </ul>
-      {items.length === 0 ? <p className="muted">Nothing found.</p> : null}
+      {items.length > 0 ? null : isLoading ? (
+        <Busy what="what there is, and what you may do" />
+      ) : (
+        <p className="muted">Nothing found.</p>
+      )}
     </Dialog>
   );
 }
 
-function useItems(query: Query, text: string, onClose: () => void): readonly Item[] {
+interface Found<Of> {
+  readonly items: readonly Of[];
+  readonly isLoading: boolean;
+}
+
+function useItems(query: Query, text: string, onClose: () => void): Found<Item> {
   const { kinds } = useConsole();
   const navigate = useNavigate();
   const { ns = 'default' } = useSearch({ from: '__root__' });
   const rules = useRules(ns);
-  const objects = useObjectNames(query.kind);
-  return useMemo(() => {
+  const places = useMemo(() => {
     const go = (open: () => Promise<void>) => () => {
       onClose();
       void open();
     };
-    const places: Item[] = [
-      { text: 'cluster', title: 'Cluster', detail: 'view', open: go(() => navigate({ to: '/' })) },
+    const all: Item[] = [
+      { text: 'cluster nodes pods', title: 'Cluster', detail: 'view', open: go(() => navigate({ to: '/' })) },
     ];
-    for (const { to, title } of pagesFor(rules))
-      places.push({ text: title.toLowerCase(), title, detail: 'view', open: go(() => navigate({ to })) });
+    for (const { to, title, about } of pagesFor(rules))
+      all.push({ text: `${title} ${about}`.toLowerCase(), title, detail: 'view', open: go(() => navigate({ to })) });
     for (const { id, group, resource, kind, shortNames } of kinds) {
       if (!allows(rules, { verb: 'list', group, resource })) continue;
       const open = go(() => navigate({ to: '/objects/$kind', params: { kind: id } }));
-      places.push({ text: [kind, id, ...shortNames].join(' ').toLowerCase(), title: kind, detail: `all ${id}`, open });
+      all.push({ text: [kind, id, ...shortNames].join(' ').toLowerCase(), title: kind, detail: `all ${id}`, open });
     }
-    const openObject = ({ kind, namespace, name }: ObjectName, search: Verb['search']) => {
-      const params = { kind: kind.id, namespace: namespace || '-', name };
-      return go(() => navigate({ to: '/objects/$kind/$namespace/$name', params, search }));
+    return all;
+  }, [kinds, navigate, onClose, rules]);
+  const { offer = PARTS[0] } = query;
+  const { items: objects, isLoading } = useOffered(query, offer);
+  const named = objects.map((object): Item => {
+    const { kind, namespace, name } = object;
+    return {
+      text: `${offer.id} ${kind.id} ${namespace}/${name}`,
+      title: offer === PARTS[0] ? name : `${offer.phrase} ${name}`,
+      detail: [kind.kind, namespace].filter(Boolean).join(' in '),
+      open: () => {
+        onClose();
+        const params = { kind: kind.id, namespace: namespace || '-', name };
+        void navigate({ to: '/objects/$kind/$namespace/$name', params, search: searchOf(offer) });
+      },
     };
-    const found = query.rest === '' && query.kind === undefined ? [] : rank(query.rest, objects, SHOWN);
-    const named = found.flatMap((object): readonly Item[] => {
-      const verbs = query.verb === undefined ? VERBS.slice(0, 1) : [query.verb];
-      return verbs
-        .filter((verb) => verb.kinds?.includes(object.kind.id) !== false)
-        .map(({ title, search }) => ({
-          text: `${title} ${object.kind.id} ${object.namespace}/${object.name}`,
-          title: title === 'Open' ? object.name : `${title} ${object.name}`,
-          detail: [object.kind.kind, object.namespace].filter(Boolean).join(' in '),
-          open: openObject(object, search),
-        }));
-    });
-    const listed = query.verb === undefined ? rank(text, places, SHOWN) : [];
-    return [...listed.slice(0, named.length > 0 ? 5 : SHOWN), ...named];
-  }, [kinds, navigate, onClose, objects, query, rules, text]);
+  });
+  const listed = useMemo(() => (query.offer === undefined ? rank(text, places, SHOWN) : []), [places, query, text]);
+  return { items: [...listed.slice(0, named.length > 0 ? 5 : SHOWN), ...named], isLoading };
 }
 
-/** Names of the objects of usual kinds, or of one kind. */
-function useObjectNames(only: Kind | undefined): readonly ObjectName[] {
-  const { api, kinds } = useConsole();
+/** The objects that the query names and for which the user has the offer. */
+function useOffered({ kind, rest }: Query, offer: Offer): Found<ObjectName> {
+  const { items: objects, isLoading } = useObjectNames(kind, offer);
+  const isAsked = rest !== '' || kind !== undefined;
+  const found = useMemo(() => (isAsked ? rank(rest, objects, SHOWN) : []), [isAsked, rest, objects]);
+  const rightsFor = (object: ObjectName) => askedFor(offer, object.kind, object.namespace, object.name);
+  const { may, isLoading: isAsking } = useAllowedEach(found.flatMap(rightsFor));
+  return { items: found.filter((object) => rightsFor(object).every(may)), isLoading: isLoading || isAsking };
+}
+
+/** Names of the objects that have the offer: of one kind, or of the usual ones, or of all if these are not many. */
+function useObjectNames(only: Kind | undefined, offer: Offer): Found<ObjectName> {
+  const { api, kinds, at } = useConsole();
   const { ns = '' } = useSearch({ from: '__root__' });
   const rules = useRules(ns || 'default');
-  const searched = kinds.filter(
+  const possible = kinds.filter((kind) => isPossible(offer, kind, at));
+  const isFew = possible.length <= SEARCHED.size;
+  const searched = possible.filter(
     ({ id, group, resource }) =>
-      (only === undefined ? SEARCHED.has(id) : id === only.id) && allows(rules, { verb: 'list', group, resource }),
+      (only === undefined ? isFew || SEARCHED.has(id) : id === only.id) &&
+      allows(rules, { verb: 'list', group, resource }),
   );
-  return useQueries({
+  const found = useQueries({
     queries: searched.map((kind) => ({
       queryKey: ['names', kind.id, ns],
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
@@ -167,6 +195,16 @@ function useObjectNames(only: Kind | undefined): readonly ObjectName[] {
       staleTime: 20_000,
       retry: false,
     })),
-    combine: (results) => results.flatMap(({ data = [] }) => data),
+    combine: combineNames,
   });
+  return { items: found.items, isLoading: found.isLoading || rules.isLoading === true };
+}
+
+function combineNames(
+  results: readonly { readonly data: readonly ObjectName[] | undefined; readonly isPending: boolean }[],
+): Found<ObjectName> {
+  return {
+    items: results.flatMap(({ data = [] }) => data),
+    isLoading: results.some(({ isPending }) => isPending),
+  };
 }

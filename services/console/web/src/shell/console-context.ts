@@ -1,7 +1,7 @@
 import type { Clock, Random } from '@gantry/base';
-import { useQuery } from '@tanstack/react-query';
+import { type QueryFunctionContext, useQueries, useQuery } from '@tanstack/react-query';
 import { createContext, use, useEffect, useState, useSyncExternalStore } from 'react';
-import { allows, type Attempt, type PathRule, type ResourceRule, type Rules } from '../api/access.ts';
+import { allows, type Asked, type Attempt, type PathRule, type ResourceRule, type Rules } from '../api/access.ts';
 import type { Api } from '../api/http.ts';
 import type { Kind } from '../api/kinds.ts';
 import { type Collection, type Format, LiveCollection } from '../watch/live-collection.ts';
@@ -40,15 +40,21 @@ interface RulesStatus {
   readonly incomplete?: boolean;
 }
 
+/** Rights are asked for again after this. */
+const RIGHTS_MS = 60_000;
 const NOTHING_ALLOWED: Rules = { rules: [], isIncomplete: false };
 const NOTHING_YET: Rules = { ...NOTHING_ALLOWED, isLoading: true };
 
 /** What the user may do in a namespace; nothing until the server has responded, and when it has not been able to. */
 export function useRules(namespace: string): Rules {
   const { api } = useConsole();
-  const { data, isPending } = useQuery({
+  return rulesFrom(useQuery(rulesQuery(api, namespace)));
+}
+
+function rulesQuery(api: Api, namespace: string) {
+  return {
     queryKey: ['rules', namespace],
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }: QueryFunctionContext): Promise<Rules> => {
       const review = await api.json<{ status?: RulesStatus }>('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', {
         method: 'POST',
         body: { spec: { namespace } },
@@ -57,43 +63,62 @@ export function useRules(namespace: string): Rules {
       const { resourceRules = [], nonResourceRules = [], incomplete } = review.status ?? {};
       return { rules: resourceRules, paths: nonResourceRules, isIncomplete: incomplete === true };
     },
-    staleTime: 60_000,
-  });
+    staleTime: RIGHTS_MS,
+  };
+}
+
+function rulesFrom({ data, isPending }: { readonly data: Rules | undefined; readonly isPending: boolean }): Rules {
   return data ?? (isPending ? NOTHING_YET : NOTHING_ALLOWED);
 }
 
-interface Allowed {
-  readonly may: (attempt: Attempt) => boolean;
+/** Whether the user may do something in the whole cluster: who may do it with any name is not asked about each. */
+function reviewQuery(api: Api, attempt: Attempt) {
+  const { name, ...ofAny } = attempt;
+  return {
+    queryKey: ['review', keyOfAttempt(attempt)],
+    queryFn: async ({ signal, client }: QueryFunctionContext): Promise<boolean> => {
+      if (name !== undefined && (await client.fetchQuery(reviewQuery(api, ofAny)))) return true;
+      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+      const body = { spec: { resourceAttributes: attempt } };
+      const { status } = await api.json<{ status?: { allowed?: boolean } }>(path, { method: 'POST', body, signal });
+      return status?.allowed === true;
+    },
+    staleTime: RIGHTS_MS,
+  };
+}
+
+interface Allowed<Of> {
+  readonly may: (of: Of) => boolean;
   /** The server has not responded yet: until then, nothing is allowed. */
   readonly isLoading: boolean;
 }
 
 /**
- * Which of the attempts are allowed: by the rules of the namespace; for objects without a namespace by a review of each, because rules
- * of a namespace do not say whether they hold outside it.
+ * Which of the attempts are allowed: by the rules of their namespaces; in the whole cluster by a review of each, because rules of a namespace do
+ * not say whether they hold outside it.
  */
-export function useAllowed(namespace: string, attempts: readonly Attempt[]): Allowed {
+export function useAllowedEach(asked: readonly Asked[]): Allowed<Asked> {
   const { api } = useConsole();
-  const rules = useRules(namespace === '' ? 'default' : namespace);
-  const isClusterWide = namespace === '';
-  const { data, isLoading } = useQuery({
-    queryKey: ['reviews', attempts],
-    enabled: isClusterWide && attempts.length > 0,
-    queryFn: async ({ signal }) => {
-      const review = async (resourceAttributes: Attempt) => {
-        const body = { spec: { resourceAttributes } };
-        const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-        const { status } = await api.json<{ status?: { allowed?: boolean } }>(path, { method: 'POST', body, signal });
-        return status?.allowed === true ? [keyOfAttempt(resourceAttributes)] : [];
-      };
-      return new Set((await Promise.all(attempts.map(review))).flat());
-    },
-    staleTime: 60_000,
-  });
+  const namespaces = [...new Set(asked.map(({ namespace }) => namespace))].filter((namespace) => namespace !== '');
+  const wide = asked.filter(({ namespace }) => namespace === '');
+  const reviews = [...new Map(wide.map(({ attempt }) => [keyOfAttempt(attempt), attempt])).values()];
+  const rules = useQueries({ queries: namespaces.map((namespace) => rulesQuery(api, namespace)) });
+  const reviewed = useQueries({ queries: reviews.map((attempt) => reviewQuery(api, attempt)) });
+  const rulesOf = new Map(rules.map((result, index) => [namespaces[index], rulesFrom(result)]));
+  const allowed = new Set(reviews.filter((_, index) => reviewed[index]?.data === true).map(keyOfAttempt));
   return {
-    may: (attempt) => (isClusterWide ? data?.has(keyOfAttempt(attempt)) === true : allows(rules, attempt)),
-    isLoading: isClusterWide ? isLoading : rules.isLoading === true,
+    may: ({ namespace, attempt }) =>
+      namespace === ''
+        ? allowed.has(keyOfAttempt(attempt))
+        : allows(rulesOf.get(namespace) ?? NOTHING_ALLOWED, attempt),
+    isLoading: [...rules, ...reviewed].some(({ isPending }) => isPending),
   };
+}
+
+/** As `useAllowedEach`, with attempts in one namespace; '' for objects without one. */
+export function useAllowed(namespace: string, attempts: readonly Attempt[]): Allowed<Attempt> {
+  const { may, isLoading } = useAllowedEach(attempts.map((attempt) => ({ namespace, attempt })));
+  return { may: (attempt) => may({ namespace, attempt }), isLoading };
 }
 
 function keyOfAttempt({ verb, group, resource, subresource, name }: Attempt): string {

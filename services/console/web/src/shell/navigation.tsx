@@ -24,22 +24,26 @@ const USUAL: ReadonlySet<string> = new Set([
 
 const readsPath = (path: string) => (rules: Rules) => allowsPath(rules, path);
 
-/** Pages about the control plane, for those who may read what it says of itself. */
+/** Pages about the control plane, for those who may read what it says of itself. `about` has what people look for there, for the palette. */
 const PAGES = [
-  { to: '/control-loops', title: 'Control loops', isFor: readsPath('/gantry/v1/leaders') },
-  { to: '/etcd', title: 'etcd and API', isFor: readsPath('/gantry/v1/etcd') },
-  { to: '/history', title: 'History', isFor: readsPath('/gantry/v1/history') },
+  {
+    to: '/control-loops',
+    title: 'Control loops',
+    about: 'leaders failover',
+    isFor: readsPath('/gantry/v1/leaders'),
+  },
+  { to: '/etcd', title: 'etcd and API', about: 'members quota', isFor: readsPath('/gantry/v1/etcd') },
+  { to: '/history', title: 'History', about: 'changes time travel', isFor: readsPath('/gantry/v1/history') },
   {
     to: '/chaos',
     title: 'Chaos',
+    about: 'faults kill pause',
     isFor: (rules: Rules) => allows(rules, { verb: 'list', group: 'chaos.gantry.dev', resource: 'chaosruns' }),
   },
 ] as const;
 
 /** The pages that a user may see. */
-export function pagesFor(
-  rules: Rules,
-): readonly { readonly to: (typeof PAGES)[number]['to']; readonly title: string }[] {
+export function pagesFor(rules: Rules): readonly Omit<(typeof PAGES)[number], 'isFor'>[] {
   return PAGES.filter(({ isFor }) => isFor(rules));
 }
 

@@ -1,4 +1,4 @@
-import { StatusError } from '@gantry/objects';
+import { type Pod, StatusError } from '@gantry/objects';
 import type { Api } from '../api/http.ts';
 
 /** The channels of `v5.channel.k8s.io`: the first byte of each message. */
@@ -91,4 +91,10 @@ export function outputTo(screen: Screen): (content: Uint8Array) => void {
       waiting -= content.length;
     });
   };
+}
+
+/** The containers of a pod in which a command can be run. */
+export function runningContainers({ status }: Pod): readonly string[] {
+  const all = [...(status?.containerStatuses ?? []), ...(status?.ephemeralContainerStatuses ?? [])];
+  return all.filter(({ state }) => state?.running !== undefined).map(({ name }) => name);
 }

@@ -7,9 +7,16 @@ import { allows } from '../api/access.ts';
 import type { TabProps } from '../object/use-object.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
 import { adoptStyles } from './adopt-styles.ts';
-import { CHANNEL, endOf, messageFor, outputTo, PROTOCOL, refusalOf, wordsOf } from './exec-channels.ts';
-import { DebugContainer } from './debug-container.tsx';
-import { CopyFiles } from './copy-files.tsx';
+import {
+  CHANNEL,
+  endOf,
+  messageFor,
+  outputTo,
+  PROTOCOL,
+  refusalOf,
+  runningContainers,
+  wordsOf,
+} from './exec-channels.ts';
 
 /** Bash where there is one. */
 const SHELL = `sh -c 'command -v bash >/dev/null && exec bash || exec sh'`;
@@ -27,9 +34,7 @@ interface Wanted {
 
 /** A terminal in a container of the pod. */
 export function TerminalTab({ namespace, name, object }: TabProps): ReactNode {
-  const { spec, status } = object as Pod;
-  const statuses = [...(status?.containerStatuses ?? []), ...(status?.ephemeralContainerStatuses ?? [])];
-  const running = statuses.filter(({ state }) => state?.running !== undefined).map((one) => one.name);
+  const running = runningContainers(object as Pod);
   const attach = { verb: 'create', group: '', resource: 'pods', subresource: 'attach', name };
   const mayAttach = allows(useRules(namespace), attach);
   const [wanted, setWanted] = useState<Wanted>();
@@ -63,14 +68,6 @@ export function TerminalTab({ namespace, name, object }: TabProps): ReactNode {
       </form>
       {running.length === 0 ? <p className="notice waiting">No container of this pod runs.</p> : null}
       {wanted === undefined ? null : <Session key={wanted.start} namespace={namespace} pod={name} wanted={wanted} />}
-      <div className="buttons">
-        <DebugContainer
-          namespace={namespace}
-          name={name}
-          containers={(spec?.containers ?? []).map((one) => one.name)}
-        />
-        <CopyFiles namespace={namespace} pod={name} containers={running} />
-      </div>
     </>
   );
 }

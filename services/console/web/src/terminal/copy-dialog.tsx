@@ -1,9 +1,12 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { StatusError } from '@gantry/objects';
+import { type Pod, StatusError } from '@gantry/objects';
 import type { Api } from '../api/http.ts';
+import type { TabProps } from '../object/use-object.ts';
+import { quote } from '../objects/kubectl.ts';
 import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
-import { CHANNEL, endOf, messageFor, PROTOCOL, refusalOf } from './exec-channels.ts';
+import { Kubectl } from '../shell/notices.tsx';
+import { CHANNEL, endOf, messageFor, PROTOCOL, refusalOf, runningContainers } from './exec-channels.ts';
 
 /** What a page keeps in memory for a copy. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -14,26 +17,15 @@ const WAIT_MS = 20;
 /** What is shown of the errors of a command. */
 const MAX_ERRORS = 2000;
 
-interface Props {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly containers: readonly string[];
-}
-
 /** Copies one file out of a container or into it: with `cat`, which every image with a shell has. */
-export function CopyFiles(props: Props): ReactNode {
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <>
-      <button type="button" disabled={props.containers.length === 0} onClick={() => setIsOpen(true)}>
-        Copy files
-      </button>
-      {isOpen ? <CopyDialog {...props} onClose={() => setIsOpen(false)} /> : null}
-    </>
-  );
-}
-
-function CopyDialog({ namespace, pod, containers, onClose }: Props & { readonly onClose: () => void }): ReactNode {
+export function CopyDialog({
+  namespace,
+  name: pod,
+  object,
+  onClose,
+}: TabProps & { readonly onClose: () => void }): ReactNode {
+  const containers = runningContainers(object as Pod);
+  const isNone = containers.length === 0;
   const { api, clock } = useConsole();
   const { run, isBusy, error } = useRun();
   const path = (container: string, command: readonly string[], hasInput: boolean) => {
@@ -52,7 +44,7 @@ function CopyDialog({ namespace, pod, containers, onClose }: Props & { readonly 
     const file = String(given.get('path') ?? '');
     run(async () => {
       const bytes = await runCommand(api, path(String(given.get('container')), ['cat', '--', file], false));
-      save(bytes, file.split('/').at(-1) || 'file');
+      save(bytes, fileNameOf(file));
     });
   };
   const upload = (event: FormEvent<HTMLFormElement>) => {
@@ -67,35 +59,95 @@ function CopyDialog({ namespace, pod, containers, onClose }: Props & { readonly 
       if (!signal.aborted) onClose();
     });
   };
-  const choice = (
-    <select name="container" aria-label="Container">
-      {containers.map((one) => (
-        <option key={one}>{one}</option>
-      ))}
-    </select>
-  );
+  const common = { namespace, pod, containers, isBusy: isBusy || isNone };
   return (
     <Dialog title="Copy files" onClose={onClose}>
-      <form onSubmit={download}>
-        <h3>Out of the container</h3>
-        {choice}
-        <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
-        <button type="submit" disabled={isBusy}>
-          Download
-        </button>
-      </form>
-      <form onSubmit={upload}>
-        <h3>Into the container</h3>
-        {choice}
+      {isNone ? <p className="notice waiting">No container of this pod runs.</p> : null}
+      <CopyForm
+        {...common}
+        title="Out of the container"
+        button="Download"
+        argumentsOf={(remote, file) => [remote, file]}
+        onSubmit={download}
+      />
+      <CopyForm
+        {...common}
+        title="Into the container"
+        button="Upload"
+        argumentsOf={(remote) => ['FILE', remote]}
+        onSubmit={upload}
+      >
         <input name="file" type="file" aria-label="File" required />
-        <input name="path" aria-label="Path in the container" placeholder="/path/in/the/container" required />
-        <button type="submit" disabled={isBusy}>
-          Upload
-        </button>
-      </form>
+      </CopyForm>
       <RunError error={error} />
     </Dialog>
   );
+}
+
+interface CopyFormProps {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly containers: readonly string[];
+  readonly isBusy: boolean;
+  readonly title: string;
+  readonly button: string;
+  /** Of `kubectl cp`, for the place in the container and the name of the file there. */
+  readonly argumentsOf: (remote: string, file: string) => readonly [string, string];
+  readonly onSubmit: (event: FormEvent<HTMLFormElement>) => void;
+  readonly children?: ReactNode;
+}
+
+function CopyForm({
+  namespace,
+  pod,
+  containers,
+  isBusy,
+  title,
+  button,
+  argumentsOf,
+  onSubmit,
+  children,
+}: CopyFormProps): ReactNode {
+  const [first = ''] = containers;
+  const [container, setContainer] = useState(first);
+  const [path, setPath] = useState('');
+  const places = argumentsOf(`${pod}:${path || 'PATH'}`, fileNameOf(path))
+    .map(quote)
+    .join(' ');
+  return (
+    <form onSubmit={onSubmit}>
+      <h3>{title}</h3>
+      <select
+        name="container"
+        aria-label="Container"
+        value={container}
+        onChange={({ currentTarget }) => setContainer(currentTarget.value)}
+      >
+        {containers.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+      {children}
+      <input
+        name="path"
+        aria-label="Path in the container"
+        placeholder="/path/in/the/container"
+        required
+        value={path}
+        onChange={({ currentTarget }) => setPath(currentTarget.value)}
+      />
+      <button type="submit" disabled={isBusy}>
+        {button}
+      </button>
+      <Kubectl
+        command={`kubectl cp -n ${quote(namespace)} ${places}${container === '' ? '' : ` -c ${quote(container)}`}`}
+      />
+    </form>
+  );
+}
+
+function fileNameOf(path: string): string {
+  return path.split('/').at(-1) || 'file';
 }
 
 interface Input {

@@ -1,39 +1,25 @@
+import type { Pod } from '@gantry/objects';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import type { TabProps } from '../object/use-object.ts';
 import { quote } from '../objects/kubectl.ts';
-import { useAllowed, useConsole } from '../shell/console-context.ts';
+import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Kubectl } from '../shell/notices.tsx';
 
-interface Props {
-  readonly namespace: string;
-  readonly name: string;
-  readonly containers: readonly string[];
-}
-
-/** Adds a container with tools to a running pod, for those who may. It stays until the pod ends. */
-export function DebugContainer(props: Props): ReactNode {
-  const { namespace, name } = props;
-  const [isOpen, setIsOpen] = useState(false);
-  const attempt = { verb: 'patch', group: '', resource: 'pods', subresource: 'ephemeralcontainers', name };
-  const { may } = useAllowed(namespace, [attempt]);
-  if (!may(attempt)) return null;
-  return (
-    <>
-      <button type="button" onClick={() => setIsOpen(true)}>
-        Add a debug container
-      </button>
-      {isOpen ? <DebugDialog {...props} onClose={() => setIsOpen(false)} /> : null}
-    </>
-  );
-}
-
-function DebugDialog({ namespace, name, containers, onClose }: Props & { readonly onClose: () => void }): ReactNode {
+/** Adds a container with tools to a pod. It stays until the pod ends. */
+export function DebugDialog({
+  namespace,
+  name,
+  object,
+  onClose,
+}: TabProps & { readonly onClose: () => void }): ReactNode {
+  const containers = ((object as Pod).spec?.containers ?? []).map((one) => one.name);
   const { api, clock } = useConsole();
   const [image, setImage] = useState('busybox');
+  const [target, setTarget] = useState('');
   const { run, isBusy, error } = useRun();
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault();
-    const target = String(new FormData(event.currentTarget).get('target') ?? '');
     const container = {
       name: `debugger-${clock.now().toString(36)}`,
       image,
@@ -52,14 +38,16 @@ function DebugDialog({ namespace, name, containers, onClose }: Props & { readonl
   };
   return (
     <Dialog title="Add a debug container" onClose={onClose}>
-      <Kubectl command={`kubectl debug -n ${quote(namespace)} ${quote(name)} -it --image=${quote(image)}`} />
+      <Kubectl
+        command={`kubectl debug -n ${quote(namespace)} ${quote(name)} -it --image=${quote(image)} --profile=baseline${target === '' ? '' : ` --target=${quote(target)}`}`}
+      />
       <form onSubmit={submit}>
         <label>
           Image <input value={image} required onChange={({ currentTarget }) => setImage(currentTarget.value)} />
         </label>
         <label>
           Sees the processes of{' '}
-          <select name="target">
+          <select value={target} onChange={({ currentTarget }) => setTarget(currentTarget.value)}>
             <option value="">none</option>
             {containers.map((one) => (
               <option key={one}>{one}</option>
