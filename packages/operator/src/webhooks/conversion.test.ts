@@ -68,11 +68,25 @@ describe('lostByConversion', () => {
     const kept = object('example.com/v1', { every: '@daily' });
     const lost = { ...object('example.com/v2', { schedule: '@daily', keep: 3 }), metadata: { name: 'two' } };
     expect(lostByConversion(BACKUPS, [kept])).toEqual([
-      expect.stringContaining('db: example.com/v1 over example.com/v3'),
+      'db: example.com/v1 over example.com/v3: metadata.annotations: nothing becomes {"by":"conversion"}',
     ]);
-    expect(lostByConversion(BACKUPS, [lost]).map((line) => line.split(': {')[0])).toEqual([
-      'two: example.com/v2 over example.com/v1',
-      'two: example.com/v2 over example.com/v3',
+    expect(lostByConversion(BACKUPS, [lost])).toEqual([
+      'two: example.com/v2 over example.com/v1: spec.keep: 3 becomes nothing',
+      'two: example.com/v2 over example.com/v3: metadata.annotations: nothing becomes {"by":"conversion"}, spec.keep: 3 becomes nothing',
     ]);
+  });
+
+  it('takes empty labels and annotations as none', () => {
+    const emptied = { labels: {}, annotations: {} };
+    const kind = withVersions(V2, [
+      spoke(V2, V1, {
+        toHub: ({ spec }) => ({ spec: { schedule: spec.every }, metadata: emptied }),
+        fromHub: ({ spec }) => ({ spec: { every: spec.schedule }, metadata: emptied }),
+      }),
+    ]);
+    const bare = { ...object('example.com/v1', { every: '@daily' }), metadata: { name: 'db' } };
+    expect(lostByConversion(kind, [bare])).toEqual([]);
+    const labelled = object('example.com/v1', { every: '@daily' });
+    expect(kind.convert(labelled, 'example.com/v2').metadata).toEqual({ name: 'db', uid: 'u' });
   });
 });

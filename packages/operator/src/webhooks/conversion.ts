@@ -102,13 +102,11 @@ function convert<H extends KubeObject>(
   return to === undefined ? stored : placed(stored, to.fromHub(stored as H), apiVersion);
 }
 
-/** A conversion may change labels and annotations, and no other metadata. */
+/** A conversion may change labels and annotations, and no other metadata. Empty ones are as none, because API servers drop them. */
 function placed<T extends KubeObject>(from: KubeObject, converted: Converted<T>, apiVersion: string): KubeObject {
   const { metadata = {}, ...rest } = converted;
   const { labels = from.metadata.labels, annotations = from.metadata.annotations } = metadata;
-  const changed = {
-    ...(labels === undefined ? {} : { labels }),
-    ...(annotations === undefined ? {} : { annotations }),
-  };
-  return { ...rest, apiVersion, kind: from.kind, metadata: { ...from.metadata, ...changed } };
+  const { labels: _labels, annotations: _annotations, ...others } = from.metadata;
+  const changed = Object.entries({ labels, annotations }).filter(([, of = {}]) => Object.keys(of).length > 0);
+  return { ...rest, apiVersion, kind: from.kind, metadata: { ...others, ...Object.fromEntries(changed) } };
 }
