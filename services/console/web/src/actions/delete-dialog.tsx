@@ -107,7 +107,8 @@ function Preview({ goes }: { readonly goes: readonly Dependent[] }): ReactNode {
       <p>
         {goes.length} {goes.length === 1 ? 'other object goes' : 'other objects go'} with it:
       </p>
-      <ul className="preview">
+      {/* It scrolls, with the keyboard, too. */}
+      <ul className="preview" tabIndex={0}>
         {goes.slice(0, LISTED).map(({ kindId, kind, metadata }) => (
           <li key={`${kindId}/${metadata.name ?? ''}`}>
             <span className="muted">{kind}</span> {metadata.name}

@@ -218,6 +218,22 @@ describe('delete', () => {
     ]);
   });
 
+  it('shows the first hundred of many that go, where the keyboard can scroll', async () => {
+    const owned = (index: number) => ({
+      metadata: { name: `settings-${index}`, uid: `${index}`, ownerReferences: [{ uid: 'u' }] },
+    });
+    const items = Array.from({ length: 120 }, (_, index) => owned(index));
+    await open(DeleteDialog, { server: ({ path }) => (path.endsWith('/configmaps') ? { items } : {}) });
+    await screen.findByText('120 other objects go with it:');
+    expect(
+      screen
+        .getAllByRole('listitem')
+        .map(({ textContent }) => textContent)
+        .slice(99),
+    ).toEqual(['Configmap settings-99', 'and 20 more']);
+    expect(screen.getByRole('list').tabIndex).toBe(0);
+  });
+
   it('leaves a person where they have gone meanwhile', async () => {
     const { promise, resolve } = Promise.withResolvers<object>();
     const page = await open(DeleteDialog, { server: ({ method }) => (method === 'DELETE' ? promise : {}) });
@@ -251,6 +267,21 @@ describe('drain', () => {
       'POST /api/v1/namespaces/shop/pods/a/eviction',
     ]);
     expect(page.written[1]?.body).toMatchObject({ deleteOptions: { preconditions: { uid: 'a' } } });
+  });
+
+  it('evicts also the pods that came before the cordon', async () => {
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'r', controller: true };
+    const harmless = (name: string) => ({
+      metadata: { name, namespace: 'shop', uid: name, ownerReferences: [owner] },
+      spec: {},
+    });
+    let pods = [harmless('a')];
+    const page = await open(DrainDialog, { kind: NODES, server: serverOf(() => pods) });
+    await screen.findByText('shop/a');
+    pods = [harmless('a'), harmless('b')];
+    fireEvent.click(button('Drain'));
+    await waitFor(() => expect(screen.getAllByText('evicted')).toHaveLength(2));
+    expect(page.written.map(({ path }) => path.split('/').at(-2))).toEqual(['nodes', 'a', 'b']);
   });
 
   it('asks again when a pod has come whose eviction loses something, and evicts nothing', async () => {

@@ -165,7 +165,13 @@ function Data({ data, isSecret }: DataProps): ReactNode {
     <dl className="pairs">
       {Object.entries(data).map(([name, value]) => (
         <FactPair key={name} name={name}>
-          {isSecret ? <MaskedValue name={name} base64={value} /> : <pre className="value">{value}</pre>}
+          {isSecret ? (
+            <MaskedValue name={name} base64={value} />
+          ) : (
+            <pre className="value" tabIndex={0}>
+              {value}
+            </pre>
+          )}
         </FactPair>
       ))}
     </dl>
@@ -178,7 +184,9 @@ function MaskedValue({ name, base64 }: { readonly name: string; readonly base64:
   return (
     <>
       {isShown ? (
-        <pre className="value">{decoded(base64)}</pre>
+        <pre className="value" tabIndex={0}>
+          {decoded(base64)}
+        </pre>
       ) : (
         <span className="muted">•••••• ({bytes} bytes) </span>
       )}
