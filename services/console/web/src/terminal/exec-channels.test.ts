@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StatusError } from '@gantry/objects';
-import { CHANNEL, endOf, messageFor, outputTo, refusalOf, wordsOf } from './exec-channels.ts';
+import { CHANNEL, endOf, messageFor, outputTo, refusalOf, senderTo, wordsOf } from './exec-channels.ts';
 
 describe('exec channels', () => {
   it('begin messages with the channel', () => {
@@ -66,5 +66,42 @@ describe('outputTo', () => {
     ]);
     show(new Uint8Array([98]));
     expect(written.at(-1)).toEqual(new Uint8Array([98]));
+  });
+});
+
+describe('senderTo', () => {
+  const { CONNECTING, OPEN, CLOSING } = WebSocket;
+  const text = (message: Uint8Array) => `${message[0]} ${new TextDecoder().decode(message.subarray(1))}`;
+  const open = () => {
+    const sent: string[] = [];
+    const socket = {
+      readyState: CONNECTING as number,
+      send: (message: unknown) => void sent.push(text(message as Uint8Array)),
+    };
+    return { socket, sent, ...senderTo(socket as Pick<WebSocket, 'readyState' | 'send'>) };
+  };
+
+  it('keeps what is typed before the connection is there, in its order, and sends it once', () => {
+    const { socket, sent, send, flush } = open();
+    send(CHANNEL.stdin, 'l');
+    send(CHANNEL.stdin, 's');
+    expect(sent).toEqual([]);
+    socket.readyState = OPEN;
+    send(CHANNEL.resize, '{}');
+    flush();
+    flush();
+    send(CHANNEL.stdin, '!');
+    expect(sent).toEqual(['4 {}', '0 l', '0 s', '0 !']);
+  });
+
+  it('keeps no more than a person types, and nothing for a connection that has ended', () => {
+    const { socket, sent, send, flush } = open();
+    for (let key = 0; key < 1500; key++) send(CHANNEL.stdin, 'x');
+    flush();
+    expect(sent).toHaveLength(1000);
+    socket.readyState = CLOSING;
+    send(CHANNEL.stdin, 'late');
+    flush();
+    expect(sent).toHaveLength(1000);
   });
 });

@@ -15,6 +15,24 @@ export function messageFor(channel: number, content: Uint8Array<ArrayBuffer> | s
   return message;
 }
 
+/** Messages that are kept until the connection is there. */
+const MAX_UNSENT = 1000;
+
+/** Sends messages over a socket. What is sent before it is open waits until `flush`. */
+export function senderTo(socket: Pick<WebSocket, 'readyState' | 'send'>) {
+  const waiting: Uint8Array<ArrayBuffer>[] = [];
+  return {
+    send: (channel: number, content: string | Uint8Array<ArrayBuffer>) => {
+      const message = messageFor(channel, content);
+      if (socket.readyState === WebSocket.OPEN) socket.send(message);
+      else if (socket.readyState === WebSocket.CONNECTING && waiting.length < MAX_UNSENT) waiting.push(message);
+    },
+    flush: () => {
+      for (const message of waiting.splice(0)) socket.send(message);
+    },
+  };
+}
+
 /** How a command ended, by the Status of the error channel, in words. */
 export function endOf(status: string): string {
   try {

@@ -10,19 +10,16 @@ import { adoptStyles } from './adopt-styles.ts';
 import {
   CHANNEL,
   endOf,
-  messageFor,
   outputTo,
   PROTOCOL,
   refusalOf,
   runningContainers,
+  senderTo,
   wordsOf,
 } from './exec-channels.ts';
 
 /** Bash where there is one. */
 const SHELL = `sh -c 'command -v bash >/dev/null && exec bash || exec sh'`;
-
-/** Keys that are kept until the connection is there. */
-const MAX_WAITING = 1000;
 
 interface Wanted {
   readonly container: string;
@@ -128,13 +125,8 @@ function connect(element: HTMLElement, socket: WebSocket, { refused, onEnd }: Se
   const closeStyles = adoptStyles(document, () => terminal.open(element));
   terminal.focus();
   socket.binaryType = 'arraybuffer';
-  /** What was typed before the connection was there. */
-  const waiting: Uint8Array<ArrayBuffer>[] = [];
-  const send = (channel: number, content: string | Uint8Array<ArrayBuffer>) => {
-    const message = messageFor(channel, content);
-    if (socket.readyState === WebSocket.OPEN) socket.send(message);
-    else if (socket.readyState === WebSocket.CONNECTING && waiting.length < MAX_WAITING) waiting.push(message);
-  };
+  // What is typed before the connection is there is for the command, too.
+  const { send, flush } = senderTo(socket);
   const show = outputTo(terminal);
   let why = '';
   let hasOpened = false;
@@ -142,7 +134,7 @@ function connect(element: HTMLElement, socket: WebSocket, { refused, onEnd }: Se
     hasOpened = true;
     fit.fit();
     send(CHANNEL.resize, JSON.stringify({ Width: terminal.cols, Height: terminal.rows }));
-    for (const message of waiting.splice(0)) socket.send(message);
+    flush();
   });
   socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer>) => {
     const bytes = new Uint8Array(data);
