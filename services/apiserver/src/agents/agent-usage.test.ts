@@ -13,6 +13,7 @@ import { type AgentUsage, createAgentUsage } from './agent-usage.ts';
 import { readNodeUsage } from './usage-reply.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
+const HOUR_MS = 3_600_000;
 const { signal } = new AbortController();
 
 let calls = 0;
@@ -27,7 +28,7 @@ const agent: GrpcService = {
         if (state === 'failing') throw StatusError.unavailable('not now');
         return create(NodeUsageReplySchema, {
           node: { cpuNanoCores: 5n, memoryBytes: 6n },
-          atMs: BigInt(systemClock.now()),
+          atMs: BigInt(clock.now()),
           windowMs: 10_000n,
           pods: [],
         });
@@ -36,6 +37,8 @@ const agent: GrpcService = {
   },
 };
 
+/** Stands still, and ahead of the machine's: neither a reply nor a failure becomes old, and no call misses its deadline on a busy machine. */
+const clock = new ManualClock(systemClock.now() + HOUR_MS);
 let server: AgentServer;
 let usage: AgentUsage;
 
@@ -45,7 +48,7 @@ beforeAll(async () => {
 beforeEach(() => {
   calls = 0;
   state = 'well';
-  usage = createAgentUsage(fixedTls(server.client), systemClock, server.port);
+  usage = createAgentUsage(fixedTls(server.client), clock, server.port);
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -93,7 +96,6 @@ it('an agent that has failed is asked over a new connection after 3 s', async ()
     else socket.pipe(connect(server.port, '127.0.0.1')).pipe(socket);
   });
   await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
-  const clock = new ManualClock(systemClock.now());
   const asker = createAgentUsage(fixedTls(server.client), clock, (front.address() as AddressInfo).port);
   expect((await asker.read([AGENT], signal)).size).toBe(0);
   await clock.advance(3000);
