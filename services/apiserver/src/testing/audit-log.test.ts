@@ -4,6 +4,7 @@ import { CONFIG_MAPS } from '@gantry/objects';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { parseAuditPolicy } from '../audit/index.ts';
+import { createFastClock } from './fast-clock.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 
 interface Event {
@@ -31,6 +32,7 @@ rules:
     users: ['', ann]
 `);
   server = await startApiServer({
+    clock: createFastClock(),
     audit: {
       policy,
       append: (line) => {
@@ -197,7 +199,7 @@ it.each<[string, object]>([
 });
 
 it('logs the beginning of a watch and its end', async () => {
-  await send('GET', '/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1');
+  await send('GET', '/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=20');
   expect(events.map(({ stage, verb }) => `${verb} ${stage}`)).toEqual([
     'watch ResponseStarted',
     'watch ResponseComplete',

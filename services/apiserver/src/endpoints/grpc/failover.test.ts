@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { must, systemClock } from '@gantry/base';
+import { must, setPatientTimer, systemClock } from '@gantry/base';
 import { findResource } from '@gantry/kinds';
 import { CONFIG_MAPS, type ConfigMap, isReason } from '@gantry/objects';
 import { createGrpcClient, type GrpcClient, type WatchEvent } from '@gantry/client';
@@ -42,6 +42,19 @@ function watchOf(client: GrpcClient) {
   return client.watch(CONFIG_MAPS, options, signal)[Symbol.asyncIterator]();
 }
 
+/** Rejects if the work takes longer. As for the client, time in which this process does not run counts little. */
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const cancel = setPatientTimer(systemClock, limitMs, () =>
+    late.reject(new RangeError(`took more than ${limitMs} ms`)),
+  );
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
 function stall(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -64,15 +77,13 @@ describe('a gRPC client with several servers', () => {
     const [holder, other] = (await holds(first)) ? [first, second] : [second, first];
     expect((await read()).metadata.uid).toBe(made.metadata.uid);
     await holder.stop();
-    const began = performance.now();
     // The other server does not have the object, so NotFound shows that it has responded.
-    await expect(read()).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
-    expect(performance.now() - began).toBeLessThan(5000);
+    await expect(within(5000, read())).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
     await create('after');
     await other.stop();
   });
 
-  it('notices during a watch that its server is frozen', { timeout: 60_000 }, async () => {
+  it('notices during a watch that its server is frozen', async () => {
     await using server = await startApiServer();
     const sockets: Socket[] = [];
     const proxy = createServer((socket) => {
@@ -89,9 +100,7 @@ describe('a gRPC client with several servers', () => {
     const events = watchOf(client);
     await events.next();
     for (const socket of sockets) socket.unpipe().pause();
-    const began = performance.now();
-    await expect(events.next()).rejects.toSatisfy((error) => isReason(error, 'ServiceUnavailable'));
-    expect(performance.now() - began).toBeLessThan(10_000);
+    await expect(within(10_000, events.next())).rejects.toSatisfy((error) => isReason(error, 'ServiceUnavailable'));
     proxy.close();
     for (const socket of sockets) socket.destroy();
   });

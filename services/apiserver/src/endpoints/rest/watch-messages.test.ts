@@ -1,10 +1,11 @@
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { ManualClock } from '@gantry/base/testing';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { sendFrames } from './watch-stream.ts';
 import { callServer } from '../../testing/call-server.ts';
+import { createFastClock } from '../../testing/fast-clock.ts';
 import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
@@ -12,7 +13,7 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 let server: TestApiServer;
 
 beforeAll(async () => {
-  server = await startApiServer();
+  server = await startApiServer({ clock: createFastClock() });
 });
 afterAll(() => server.stop());
 
@@ -22,22 +23,19 @@ function open(path: string, headers: Record<string, string> = {}): WebSocket {
   return socket;
 }
 
-/** Messages as they arrive, each with its type. */
-async function* received(socket: WebSocket): AsyncGenerator<{ readonly text: string; readonly type: string }> {
-  const waiting: { text: string; type: string }[] = [];
-  let wake = (): void => undefined;
-  socket.on('message', (data: Buffer, isBinary: boolean) => {
-    waiting.push({ text: data.toString(), type: isBinary ? 'binary' : 'text' });
-    wake();
-  });
-  for (;;) {
-    const next = waiting.shift();
-    if (next !== undefined) yield next;
-    else
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-  }
+interface Message {
+  readonly text: string;
+  readonly type: string;
+}
+
+/** Messages from now on, in their order, each with its type. */
+function received(socket: WebSocket): AsyncGenerator<Message> {
+  const messages = on(socket, 'message') as AsyncIterable<[data: Buffer, isBinary: boolean]>;
+  return (async function* () {
+    for await (const [data, isBinary] of messages) {
+      yield { text: data.toString(), type: isBinary ? 'binary' : 'text' };
+    }
+  })();
 }
 
 async function create(name: string): Promise<void> {
@@ -73,7 +71,7 @@ test('a watch over a WebSocket has an event in each message, and ends when the c
 
 test('a watch over a WebSocket sends Tables as other watches do, and ends at its timeout', async () => {
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-  const socket = open(`${CONFIG_MAPS}?watch=1&timeoutSeconds=1`, { accept });
+  const socket = open(`${CONFIG_MAPS}?watch=1&timeoutSeconds=20`, { accept });
   const closed = once(socket, 'close');
   const { value } = await received(socket).next();
   expect(JSON.parse(value?.text ?? '')).toMatchObject({ type: 'ADDED', object: { kind: 'Table' } });
