@@ -36,7 +36,7 @@ function startHolder(config: CommandConfig) {
   return { holder, said: once(holder.stdout, 'data').then(([line]) => String(line).trim()) };
 }
 
-test('of processes that start at the same moment, one may make faults', { timeout: 120_000 }, async () => {
+test('of processes that start at the same moment, one may make faults', async () => {
   for (let turn = 0; turn < 3; turn++) {
     const config = configOfNewHome();
     const started = Array.from({ length: 6 }, () => startHolder(config));
@@ -46,7 +46,7 @@ test('of processes that start at the same moment, one may make faults', { timeou
   }
 });
 
-test('a campaign that was killed holds up nobody, though its journal is there', { timeout: 60_000 }, async () => {
+test('a campaign that was killed holds up nobody, though its journal is there', async () => {
   const config = configOfNewHome();
   new Journal(config, process.pid).begin('chaos');
   const { holder, said } = startHolder(config);

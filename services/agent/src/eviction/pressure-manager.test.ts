@@ -226,7 +226,7 @@ async function outcome<T>(node: TestNode, work: Promise<T>): Promise<T> {
     await node.clock.advance(1000);
     return ended.signal.aborted;
   };
-  await expect.poll(step, { timeout: 30_000 }).toBe(true);
+  await expect.poll(step).toBe(true);
   return await result;
 }
 
@@ -260,7 +260,7 @@ it('an evicted pod is waited for before the next look', async () => {
     await node.clock.advance(500);
     return evicted();
   };
-  await expect.poll(step, { timeout: 10_000 }).toHaveLength(2);
+  await expect.poll(step).toHaveLength(2);
   // The ten seconds between two looks start when the first pod is gone.
   expect(node.clock.monotonicMs() - first).toBeGreaterThan(10_600);
 });

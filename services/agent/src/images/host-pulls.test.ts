@@ -184,9 +184,9 @@ describe('agents of one host', () => {
     const child = spawn(process.execPath, ['-e', program, join(folder, 'pulls', name)]);
     let said = '';
     child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await expect.poll(() => said, { timeout: 20_000 }).toContain('ready');
+    await expect.poll(() => said).toContain('ready');
     const pull = agent().pull('app', [], signal);
-    await expect.poll(() => said, { timeout: 20_000 }).toContain('joined');
+    await expect.poll(() => said).toContain('joined');
     expect(engine.pulls).toEqual([]);
     child.kill('SIGKILL');
     await pullsOf(1);

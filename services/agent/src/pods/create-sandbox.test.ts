@@ -70,7 +70,7 @@ function later(node: TestNode, read: () => unknown) {
     await node.clock.advance(START_MS);
     return read();
   };
-  return expect.poll(pass, { interval: 1, timeout: 10_000 });
+  return expect.poll(pass, { interval: 1 });
 }
 
 const status = ({ client }: TestNode) => client.all(PODS)[0]?.status;

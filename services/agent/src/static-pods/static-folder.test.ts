@@ -40,7 +40,7 @@ async function startFolder(io?: Partial<FolderIo>) {
       await clock.advance(stepMs);
       return names();
     };
-    await expect.poll(pass, { timeout: 10_000 }).toEqual(expected);
+    await expect.poll(pass).toEqual(expected);
   };
   return {
     folder,
@@ -153,7 +153,7 @@ it('has no pods without its folder, and does not take a folder that it cannot re
 it('reads the folder again when the kernel reports a change', async () => {
   const { source, stop, clock, write, untilRead } = await startFolder();
   const running = source.run(stop.signal);
-  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBeDefined();
+  await expect.poll(() => clock.nextTimerMs()).toBeDefined();
   await write('a.yaml', manifest('a'));
   await untilRead(200, ['a-n']);
   stop.abort();
@@ -167,7 +167,7 @@ it('reads the folder at intervals where the kernel watches none', async () => {
     },
   });
   const running = source.run(stop.signal);
-  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(20_000);
+  await expect.poll(() => clock.nextTimerMs()).toBe(20_000);
   await write('a.yaml', manifest('a'));
   await untilRead(20_000, ['a-n']);
   stop.abort();

@@ -66,7 +66,7 @@ describe('port-forward', () => {
     const { data, error } = await connectTo(client, 2000, '0');
     await client.until(() => [data, error].every((id) => client.stream(id).state === 'ended'));
     client.send(data, 'late', 'fin');
-    await expect.poll(() => agent.notes.late, { timeout: 10_000 }).toEqual(['late', 'end']);
+    await expect.poll(() => agent.notes.late).toEqual(['late', 'end']);
     client.transport.destroy();
   });
 
@@ -127,7 +127,7 @@ describe('a port-forward with many connections', () => {
     const open = [];
     for (let i = 0; i < 127; i++) open.push(await connectionTo(i));
     const refused = await connectionTo(127);
-    await expect.poll(() => client.stream(refused.error).state, { timeout: 10_000 }).toBe('ended');
+    await expect.poll(() => client.stream(refused.error).state).toBe('ended');
     expect(client.text(refused.error)).toBe('the pod has 128 open streams, which is the most that a pod may have');
     expect(open.filter(({ error }) => client.stream(error).state === 'ended')).toEqual([]);
     client.transport.destroy();

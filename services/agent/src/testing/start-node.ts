@@ -88,6 +88,6 @@ export function soon(node: Pick<TestNode, 'clock'>, read: () => unknown): Return
       await node.clock.advance(1);
       return await read();
     },
-    { interval: 1, timeout: 10_000 },
+    { interval: 1 },
   );
 }

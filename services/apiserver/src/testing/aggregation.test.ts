@@ -89,8 +89,6 @@ async function condition(group: string): Promise<{ status: string; reason: strin
 const becomes = (group: string, wanted: object): Promise<void> =>
   vi.waitFor(async () => expect(await condition(group)).toMatchObject(wanted), WAIT);
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 beforeAll(async () => {
   server = await startApiServer();
   const config = await vi.waitFor(async () => {

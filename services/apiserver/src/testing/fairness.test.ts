@@ -120,8 +120,8 @@ describe('flow control', () => {
       const { json } = await call('GET', `${FLOW}/flowschemas/${name}`);
       return (json as unknown as FlowSchema).status?.conditions?.map(({ type, status }) => `${type}=${status}`).join();
     };
-    await expect.poll(() => verdictOf('lost'), { timeout: 30_000 }).toBe('Dangling=True');
-    await expect.poll(() => verdictOf('exempt'), { timeout: 30_000 }).toBe('Dangling=False');
+    await expect.poll(() => verdictOf('lost')).toBe('Dangling=True');
+    await expect.poll(() => verdictOf('exempt')).toBe('Dangling=False');
   });
 
   it('keeps the objects that every cluster has', async () => {

@@ -52,9 +52,9 @@ describe('metrics.k8s.io', () => {
         { name: 'pods', singularName: '', namespaced: true, kind: 'PodMetrics', verbs: ['get', 'list'] },
       ],
     });
-    await expect.poll(async () => (await get(API_SERVICE)).code, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await get(API_SERVICE)).code).toBe(200);
     await expect
-      .poll(async () => (await get(API_SERVICE)).json, { timeout: 10_000 })
+      .poll(async () => (await get(API_SERVICE)).json)
       .toMatchObject({
         spec: { group: 'metrics.k8s.io', version: 'v1beta1', groupPriorityMinimum: 100, versionPriority: 100 },
         status: { conditions: [{ type: 'Available', status: 'True' }] },

@@ -50,7 +50,7 @@ describe('logs over a WebSocket', () => {
 
   it('opens at once, though the container is silent', async () => {
     const { socket, messages } = await openLogOf('silent', 'follow=true', 'binary.k8s.io');
-    await expect.poll(() => messages, { timeout: 10_000 }).toEqual([{ text: '', isBinary: true }]);
+    await expect.poll(() => messages).toEqual([{ text: '', isBinary: true }]);
     const cancelled = served.notes.nextCancelled();
     socket.terminate();
     await cancelled;
