@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '@gantry/base';
+import { freePort } from '@gantry/base/testing';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { NamespaceDialer } from './namespace-dialer.ts';
 
@@ -13,6 +14,7 @@ import { NamespaceDialer } from './namespace-dialer.ts';
 const SCRIPT = `
 import { openSync } from 'node:fs';
 import { systemClock } from '@gantry/base';
+import { freePort } from '@gantry/base/testing';
 import { NamespaceDialer } from '${new URL('namespace-dialer.ts', import.meta.url).pathname}';
 const dialer = new NamespaceDialer(systemClock);
 try {
@@ -66,12 +68,7 @@ it('hands no connection out before it is known whose network was entered', async
 
 it('says of a port without a listener what IPv4 says of it', async () => {
   enterNothing();
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
+  const port = await freePort();
   const pod = { key: 'pod', pid: process.pid, verify: () => Promise.resolve() };
   await expect(new NamespaceDialer(systemClock).connect(pod, port, AbortSignal.timeout(30_000))).rejects.toThrow(
     `connect ECONNREFUSED 127.0.0.1:${port}`,
