@@ -81,6 +81,8 @@ if (existsSync(join(root, 'services/console/web/index.html'))) {
   const build = ['run', '-s', '-w', '@gantry/console', 'build:web', '--', '--outDir', join(target, 'app/web')];
   execFileSync('npm', [...build, '--emptyOutDir', '--logLevel', 'error'], {
     cwd: root,
+    // Tests, too, see what is shipped: their NODE_ENV=test would choose React's development build.
+    env: { ...process.env, NODE_ENV: 'production' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
 }
