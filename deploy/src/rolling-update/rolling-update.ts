@@ -41,7 +41,8 @@ const JOB = 'pki';
 const POLL_MS = 100;
 /** For one container to become healthy: a busy machine takes minutes for what otherwise takes seconds. */
 const LIMIT_MS = 300_000;
-const API_MS = 5000;
+/** For one question to the API: what does not answer a busy machine in time counts as not ready, and then nothing is kept available. */
+const API_MS = 15_000;
 /** A new container that ended this often does not become healthy. */
 const FAILING_RESTARTS = 3;
 /** Of a container that does not become healthy. */
@@ -72,14 +73,16 @@ export async function rollingUpdate(update: RollingUpdate): Promise<void> {
     note('nothing to replace');
     return;
   }
-  using deadline = withDeadline(clock, new AbortController().signal, API_MS);
-  const look = await lookAtApi(api, deadline);
+  const limit = () => withDeadline(clock, new AbortController().signal, API_MS);
+  using lookLimit = limit();
+  const look = await lookAtApi(api, lookLimit);
   if (!look.done) {
     note(`all containers at once, since the API is not ready (${look.missing})`);
     return;
   }
+  using listLimit = limit();
   const plan = planUpdate(replicas, definitions, {
-    leaders: await findLeaders(api, replicas, deadline),
+    leaders: await findLeaders(api, replicas, listLimit),
     unhealthy: await unhealthyMembers(update, engine, replicas),
   });
   for (const service of plan) await updateService(update, engine, service);
