@@ -1,3 +1,4 @@
+import { systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it } from 'vitest';
 import { RevisionGate } from './revision-gate.ts';
@@ -28,5 +29,15 @@ describe('the revision gate', () => {
     expect(reached).toEqual(['8 true']);
     await clock.advance(200);
     expect(reached).toEqual(['8 true', '9 false']);
+  });
+
+  it('gives no reader up because this process did not run', async () => {
+    const gate = new RevisionGate(systemClock, () => undefined);
+    const reached = gate.reach(8, 200, signal);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    // Sockets are read after the timers.
+    await new Promise<void>((resolve) => void systemClock.setTimer(0, resolve));
+    gate.advance(8);
+    expect(await reached).toBe(true);
   });
 });

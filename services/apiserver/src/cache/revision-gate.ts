@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '@gantry/base';
+import { type CancelTimer, type Clock, setPatientTimer } from '@gantry/base';
 
 const ASK_FIRST_MS = 5;
 const ASK_EVERY_MS = 100;
@@ -32,7 +32,10 @@ export class RevisionGate {
     for (const waiter of [...this.#waiters]) if (waiter.revision <= revision) waiter.done(true);
   }
 
-  /** Waits until `revision` is reached; false after `timeoutMs`. Rejects when aborted. */
+  /**
+   * Waits until `revision` is reached; false after `timeoutMs`, of which time without a processor counts little: what has arrived meanwhile is
+   * read after it. Rejects when aborted.
+   */
   reach(revision: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (revision <= this.#revision) return Promise.resolve(true);
     return new Promise((resolve, reject) => {
@@ -57,7 +60,7 @@ export class RevisionGate {
           resolve(reached);
         },
       };
-      const cancel = this.#clock.setTimer(timeoutMs, () => waiter.done(false));
+      const cancel = setPatientTimer(this.#clock, timeoutMs, () => waiter.done(false));
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
       this.#cancelAsk ??= this.#clock.setTimer(ASK_FIRST_MS, () => this.#ask());
