@@ -1,17 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { ManualClock } from '@gantry/base/testing';
+import { freePort, ManualClock } from '@gantry/base/testing';
 import { silentLogger } from '@gantry/service';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { HealthCheck } from '../rules/health-checks.ts';
 import { HealthCheckServer } from './health-check-server.ts';
 
 async function takePort() {
-  const server = createServer().listen(0, '0.0.0.0');
+  const port = await freePort('0.0.0.0');
+  const server = createServer().listen(port, '0.0.0.0');
   await once(server, 'listening');
-  const address = server.address();
-  const close = () => new Promise((resolve) => server.close(resolve));
-  return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, close };
+  return { port, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
 /** Long enough for sockets on a busy machine. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Activities } from '@gantry/base';
-import { ManualClock } from '@gantry/base/testing';
+import { freePort, ManualClock } from '@gantry/base/testing';
 import { type Logger, silentLogger } from '@gantry/service';
 import { expect, test } from 'vitest';
 import { reportServer } from './report-server.ts';
@@ -10,9 +10,9 @@ import { reportServer } from './report-server.ts';
 const LOOPBACK = '127.0.0.0/24';
 
 test('the report is served once the address is free, and a stop ends it', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
+  const port = await freePort();
+  const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = other.address() as { readonly port: number };
   const warned = Promise.withResolvers<unknown>();
   const listening = Promise.withResolvers<number>();
   const logger = { ...silentLogger, warn: warned.resolve } as unknown as Logger;
