@@ -18,8 +18,10 @@ import { type ActContext, READY_MS, untilFound, type Watching, within } from './
 
 const CLIENTS = 4;
 const ASK_EVERY_MS = 50;
-/** A client gives up a request, because packets may be lost. */
-const ASK_MS = 1_000;
+/** A client gives up a request, because packets may be lost. A busy machine may take a second for one. */
+const ASK_MS = 3_000;
+/** Of a Service without rules: each attempt needs a connection of its own, since the kernel keeps to what it decided for the first packet. */
+const ASK_NEW_MS = 1_000;
 /** So long no client may fail after the container was started again: what starts may also break what had stayed. */
 const QUIET_MS = 10_000;
 const LOOK_EVERY_MS = 200;
@@ -86,7 +88,8 @@ export async function watchNewServices(context: ActContext): Promise<Watching> {
         serviceOf({ namespace, name: `${name}-${services.length}` }, name),
       );
       services.push(made);
-      const asking = askUntil(context, { url: `http://${spec?.clusterIP}/` }, stop.signal, ({ isAnswered, doneAt }) => {
+      const reach = { url: `http://${spec?.clusterIP}/`, timeoutMs: ASK_NEW_MS };
+      const asking = askUntil(context, reach, stop.signal, ({ isAnswered, doneAt }) => {
         if (isAnswered) made.answeredAt = doneAt;
         return isAnswered;
       });
@@ -121,6 +124,8 @@ interface Reach {
   readonly url: string;
   /** The header, if it is not that of the URL. */
   readonly host?: string;
+  /** `ASK_MS` if absent. */
+  readonly timeoutMs?: number;
 }
 
 /** Clients ask all the time. The act is done when all of them are answered again, and go on to be. */
@@ -154,13 +159,13 @@ async function watchAnswers(context: ActContext, server: Server, reach: Reach): 
 /** Asks again and again, each time by a new connection, until `take` returns true for a result. */
 async function askUntil(
   { clock }: ActContext,
-  { url, ...headers }: Reach,
+  { url, ...options }: Reach,
   stop: AbortSignal,
   take: (asked: Asked) => boolean,
 ): Promise<void> {
   while (!stop.aborted) {
     const sentAt = clock.now();
-    const isAnswered = await ask(url, { ...headers, timeoutMs: ASK_MS }).then(
+    const isAnswered = await ask(url, { timeoutMs: ASK_MS, ...options }).then(
       () => true,
       () => false,
     );
@@ -229,9 +234,9 @@ function serviceOf(key: { readonly namespace: string; readonly name: string }, a
 }
 
 /** Before the fault. Throws CommandError after two minutes. */
-async function untilAnswers({ clock }: ActContext, { url, ...headers }: Reach): Promise<void> {
+async function untilAnswers({ clock }: ActContext, { url, ...options }: Reach): Promise<void> {
   const look = async () => {
-    await ask(url, { ...headers, timeoutMs: ASK_MS });
+    await ask(url, { timeoutMs: ASK_MS, ...options });
     return [];
   };
   const wrong = await untilRight(clock, look, { limitMs: READY_MS });
