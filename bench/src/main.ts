@@ -35,7 +35,7 @@
 //     a gigabyte through kubectl exec and cp, and through docker exec; needs kubectl
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { parseArgs } from 'node:util';
+import { optionsOrExit } from '@gantry/base/testing';
 import { type MeasuredCluster, openCluster } from './cluster.ts';
 import { measureConsole } from './console/measure-console.ts';
 import { clusterConsole, devConsole } from './console/target.ts';
@@ -53,22 +53,23 @@ import { apiTarget, directTarget } from './scheduler/targets.ts';
 import { startDevServer } from './speed/dev-server.ts';
 import { measureOperator } from './operator/measure-operator.ts';
 import { measureNetwork } from './network/measure-network.ts';
-import { ENDPOINTS, measureSpeed, STEPS } from './speed/measure-speed.ts';
+import { readOptions } from './options.ts';
+import { measureSpeed, STEPS } from './speed/measure-speed.ts';
 import { HEADING, lineOf, type Result } from './speed/report.ts';
 import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
 const OTHERS = {
   footprint: measureFootprint,
-  steady: (cluster: MeasuredCluster) => measureSteady(cluster, Number(values.minutes)),
+  steady: (cluster: MeasuredCluster) => measureSteady(cluster, options.minutes),
 };
 /** These say what they have measured as they go: they take minutes, and an interrupted one keeps its results. */
 const GRADUAL = {
   pods: measurePods,
   streams: measureStreams,
   'lost-node': (cluster: MeasuredCluster, line: (text: string) => void) =>
-    measureLostNode(cluster, Number(values.trials), line),
+    measureLostNode(cluster, options.trials, line),
   load: (cluster: MeasuredCluster, line: (text: string) => void) =>
-    measureLoad(cluster, { minutes: Number(values.minutes), times: Number(values.times) }, line),
+    measureLoad(cluster, { minutes: options.minutes, times: options.times }, line),
 };
 
 const CONSOLE = 'console';
@@ -81,111 +82,90 @@ const SCHEDULER = 'scheduler';
 const DECISIONS = 'decisions';
 const APART: readonly string[] = [CONSOLE, CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS, OPERATOR];
 
-const { values, positionals } = parseArgs({
-  options: {
-    kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
-    dev: { type: 'boolean', default: false },
-    pods: { type: 'string', default: '1000,10000' },
-    objects: { type: 'string', default: '10000' },
-    nodes: { type: 'string', default: '1000' },
-    etcd: { type: 'string', default: '0' },
-    profile: { type: 'string' },
-    beside: { type: 'string', multiple: true, default: [] },
-    trials: { type: 'string', default: '10' },
-    minutes: { type: 'string', default: '10' },
-    times: { type: 'string', default: '20' },
-    ready: { type: 'string', default: '40' },
-    workloads: { type: 'string', default: '' },
-    services: { type: 'string', default: '10000' },
-    rounds: { type: 'string', default: '1' },
-    json: { type: 'string' },
-    endpoints: { type: 'string', default: ENDPOINTS.join(',') },
-  },
-  allowPositionals: true,
-});
 const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), ...Object.keys(GRADUAL), ...APART];
-const unknown = positionals.filter((name) => !known.includes(name));
-if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; there are ${known.join(', ')}`);
+const options = optionsOrExit(() => readOptions(process.argv.slice(2), known));
+const { measures } = options;
 
 const steps = new Set(
-  positionals.length === 0
+  measures.length === 0
     ? STEPS
-    : positionals.filter((name) => !(name in OTHERS) && !(name in GRADUAL) && !APART.includes(name)),
+    : measures.filter((name) => !(name in OTHERS) && !(name in GRADUAL) && !APART.includes(name)),
 );
 if (steps.size > 0) {
   const results = await speed();
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }
 for (const [name, measure] of Object.entries(GRADUAL)) {
-  if (!positionals.includes(name)) continue;
-  const cluster = openCluster(values.kubeconfig);
+  if (!measures.includes(name)) continue;
+  const cluster = openCluster(options.kubeconfig);
   print(`\n## ${name}\n`);
   await measure(cluster, print);
   cluster.api[Symbol.dispose]();
 }
 for (const [name, measure] of Object.entries(OTHERS)) {
-  if (!positionals.includes(name)) continue;
-  const cluster = openCluster(values.kubeconfig);
+  if (!measures.includes(name)) continue;
+  const cluster = openCluster(options.kubeconfig);
   print(`\n## ${name}\n\n${(await measure(cluster)).join('\n')}`);
   cluster.api[Symbol.dispose]();
 }
 
-if (positionals.includes(CONTROLLERS)) {
-  if (!values.dev) throw new Error(`${CONTROLLERS} needs --dev: it starts an API server and the controllers itself`);
-  const transports = values.endpoints.split(',').filter((one) => one === 'grpc' || one === 'json');
-  for (const pods of values.pods.split(',').map(Number)) {
+if (measures.includes(CONTROLLERS)) {
+  if (!options.dev) throw new Error(`${CONTROLLERS} needs --dev: it starts an API server and the controllers itself`);
+  const transports = options.endpoints.filter((one) => one === 'grpc' || one === 'json');
+  for (const pods of options.pods) {
     for (const transport of transports) {
-      await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
+      await using dev = await startDevServer({ profileDir: undefined, etcdMembers: options.etcd });
       const grpcPort = transport === 'grpc' ? dev.server.grpcPort : undefined;
-      const lines = await measureControllers(dev.kubeconfig, { pods, grpcPort, profileDir: values.profile });
+      const lines = await measureControllers(dev.kubeconfig, { pods, grpcPort, profileDir: options.profile });
       print(`\n## ${CONTROLLERS}, ${pods} pods, ${transport}\n\n${lines.join('\n')}`);
     }
   }
 }
 
-if (positionals.includes(CONSOLE)) {
-  await using measured = values.dev ? await devConsole(Number(values.etcd)) : clusterConsole(values.kubeconfig);
-  print(`\n## ${CONSOLE}, ${values.nodes} nodes\n`);
-  await measureConsole(measured, { nodes: Number(values.nodes), minutes: Number(values.minutes), print });
+if (measures.includes(CONSOLE)) {
+  await using measured = options.dev ? await devConsole(options.etcd) : clusterConsole(options.kubeconfig);
+  print(`\n## ${CONSOLE}, ${options.nodes} nodes\n`);
+  await measureConsole(measured, { nodes: options.nodes, minutes: options.minutes, print });
 }
-if (positionals.includes(DNS)) print(`\n## ${DNS}\n\n${(await measureDns()).join('\n')}`);
-if (positionals.includes(NETWORK)) {
-  const cluster = openCluster(values.kubeconfig);
+if (measures.includes(DNS)) print(`\n## ${DNS}\n\n${(await measureDns()).join('\n')}`);
+if (measures.includes(NETWORK)) {
+  const cluster = openCluster(options.kubeconfig);
   print(`\n## ${NETWORK}`);
-  await measureNetwork(cluster, { pods: Number(values.ready), services: Number(values.services), print });
+  await measureNetwork(cluster, { pods: options.ready, services: options.services, print });
   cluster.api[Symbol.dispose]();
 }
-if (positionals.includes(OPERATOR)) {
-  if (!values.dev) throw new Error(`${OPERATOR} needs --dev: it starts an API server for each controller itself`);
-  const [objects, etcdMembers] = [Number(values.objects), Number(values.etcd)];
-  const lines = await measureOperator({ objects, etcdMembers, profileDir: values.profile, beside: values.beside });
+if (measures.includes(OPERATOR)) {
+  if (!options.dev) throw new Error(`${OPERATOR} needs --dev: it starts an API server for each controller itself`);
+  const { objects, etcd, profile, beside } = options;
+  const lines = await measureOperator({ objects, etcdMembers: etcd, profileDir: profile, beside });
   print(`\n## ${OPERATOR}\n\n${lines.join('\n')}`);
 }
-if (positionals.includes(HOLLOW)) {
-  if (!values.dev) throw new Error(`${HOLLOW} needs --dev: it starts an API server and the nodes itself`);
-  await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
-  print(`\n## ${HOLLOW}, ${values.nodes} nodes\n`);
-  await measureHollow(dev.kubeconfig, Number(values.nodes), print);
+if (measures.includes(HOLLOW)) {
+  if (!options.dev) throw new Error(`${HOLLOW} needs --dev: it starts an API server and the nodes itself`);
+  await using dev = await startDevServer({ profileDir: undefined, etcdMembers: options.etcd });
+  print(`\n## ${HOLLOW}, ${options.nodes} nodes\n`);
+  await measureHollow(dev.kubeconfig, options.nodes, print);
 }
-if (positionals.includes(SCHEDULER)) {
-  if (!values.dev) throw new Error(`${SCHEDULER} needs --dev: it starts an API server and a scheduler itself`);
-  print(`\n## ${SCHEDULER}, an API server over etcd of ${values.etcd} members\n`);
-  const options = { etcdMembers: Number(values.etcd), profileDir: values.profile };
-  const { beside } = values;
+if (measures.includes(SCHEDULER)) {
+  if (!options.dev) throw new Error(`${SCHEDULER} needs --dev: it starts an API server and a scheduler itself`);
+  print(`\n## ${SCHEDULER}, an API server over etcd of ${options.etcd} members\n`);
+  const server = { etcdMembers: options.etcd, profileDir: options.profile };
   const targets = {
-    ours: () => apiTarget(options),
-    ...Object.fromEntries(beside.map((program) => [basename(program), () => apiTarget({ ...options, program })])),
+    ours: () => apiTarget(server),
+    ...Object.fromEntries(
+      options.beside.map((program) => [basename(program), () => apiTarget({ ...server, program })]),
+    ),
   };
-  await measureScheduler({ targets, wanted: values.workloads, print });
+  await measureScheduler({ targets, wanted: options.workloads, print });
 }
-if (positionals.includes(DECISIONS)) {
+if (measures.includes(DECISIONS)) {
   print(`\n## ${DECISIONS}: a scheduler without an API\n`);
-  await measureScheduler({ targets: { ours: directTarget }, wanted: values.workloads, print });
+  await measureScheduler({ targets: { ours: directTarget }, wanted: options.workloads, print });
 }
 
 async function speed(): Promise<readonly Result[]> {
-  if (!values.dev) return await speedOf(clusterServer(values.kubeconfig));
-  await using dev = await startDevServer({ profileDir: values.profile, etcdMembers: Number(values.etcd) });
+  if (!options.dev) return await speedOf(clusterServer(options.kubeconfig));
+  await using dev = await startDevServer({ profileDir: options.profile, etcdMembers: options.etcd });
   return await speedOf(dev.server);
 }
 
@@ -196,8 +176,8 @@ function speedOf(server: MeasuredServer): Promise<readonly Result[]> {
     print(`| not finished: ${String(error)} | ${endpoint} |`);
     process.exitCode = 1;
   };
-  const endpoints = new Set(values.endpoints.split(','));
-  return measureSpeed(server, { endpoints, steps, rounds: Number(values.rounds), onResult, onFailure });
+  const endpoints = new Set(options.endpoints);
+  return measureSpeed(server, { endpoints, steps, rounds: options.rounds, onResult, onFailure });
 }
 
 function print(text: string): void {

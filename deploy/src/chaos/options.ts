@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorMessage, parseGoDurationMs, type Random, seededRandom } from '@gantry/base';
+import { errorMessage, isUsageError, parseGoDurationMs, type Random, seededRandom, wholeNumber } from '@gantry/base';
 import { z } from 'zod';
 import { CommandError } from '../machine/command-error.ts';
 import type { FaultKind, PlannedFault } from './fault.ts';
@@ -54,17 +54,21 @@ export interface Choices {
 }
 
 /** Reads the command's options. `folder` is where the user is; `random` chooses a seed if none is given. Throws CommandError. */
-export function readOptions(
-  args: readonly string[],
-  offered: Choices,
-  folder: string,
-  random: Random,
-): CampaignOptions {
+export function readOptions(...given: Parameters<typeof read>): CampaignOptions {
+  try {
+    return read(...given);
+  } catch (error) {
+    if (!isUsageError(error)) throw error;
+    throw new CommandError(error.message, USAGE);
+  }
+}
+
+function read(args: readonly string[], offered: Choices, folder: string, random: Random): CampaignOptions {
   const given = parse(args);
   const choices = withConsent(offered, given['engine-restart']);
   const values = given.replay === undefined ? given : replayed(given, resolve(folder, given.replay));
   const seed =
-    values.seed === undefined ? Math.floor(random() * MAX_SEED) : wholeNumber('--seed', values.seed, MAX_SEED);
+    values.seed === undefined ? Math.floor(random() * MAX_SEED) : wholeNumber('--seed', values.seed, 0, MAX_SEED);
   const kinds = chooseKinds(values.faults, choices);
   if (values.each && values.plan !== undefined) {
     throw new CommandError('--each makes a schedule itself: give neither --plan nor --replay', USAGE);
@@ -79,8 +83,8 @@ export function readOptions(
     calmMs: duration('--calm', values.calm),
     undisturbedMs: values.undisturbed === 'none' ? 0 : duration('--undisturbed', values.undisturbed),
     beforeMs: duration('--before', values.before),
-    rate: wholeNumber('--rate', values.rate ?? String(DEFAULT_RATE), MAX_RATE, 1),
-    intensity: wholeNumber('--intensity', values.intensity, 10, 1),
+    rate: wholeNumber('--rate', values.rate ?? String(DEFAULT_RATE), 1, MAX_RATE),
+    intensity: wholeNumber('--intensity', values.intensity, 1, 10),
     kinds,
     workloads:
       values.workload === 'none'
@@ -110,33 +114,29 @@ function boundsOf({ takeover }: Values) {
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        duration: { type: 'string', default: '5m' },
-        settle: { type: 'string', default: '10m' },
-        calm: { type: 'string', default: '75s' },
-        undisturbed: { type: 'string', default: '20s' },
-        before: { type: 'string', default: '3s' },
-        takeover: { type: 'string' },
-        'engine-restart': { type: 'string' },
-        rate: { type: 'string' },
-        faults: { type: 'string', default: 'all' },
-        intensity: { type: 'string', default: '2' },
-        workload: { type: 'string', default: 'all' },
-        seed: { type: 'string' },
-        plan: { type: 'string' },
-        each: { type: 'boolean', default: false },
-        replay: { type: 'string' },
-        shrink: { type: 'boolean', default: false },
-        picture: { type: 'string' },
-        json: { type: 'boolean', default: false },
-      },
-    }).values;
-  } catch (error) {
-    throw new CommandError(errorMessage(error), USAGE);
-  }
+  return parseArgs({
+    args: [...args],
+    options: {
+      duration: { type: 'string', default: '5m' },
+      settle: { type: 'string', default: '10m' },
+      calm: { type: 'string', default: '75s' },
+      undisturbed: { type: 'string', default: '20s' },
+      before: { type: 'string', default: '3s' },
+      takeover: { type: 'string' },
+      'engine-restart': { type: 'string' },
+      rate: { type: 'string' },
+      faults: { type: 'string', default: 'all' },
+      intensity: { type: 'string', default: '2' },
+      workload: { type: 'string', default: 'all' },
+      seed: { type: 'string' },
+      plan: { type: 'string' },
+      each: { type: 'boolean', default: false },
+      replay: { type: 'string' },
+      shrink: { type: 'boolean', default: false },
+      picture: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  }).values;
 }
 
 type Values = ReturnType<typeof parse>;
@@ -207,10 +207,4 @@ function duration(option: string, text: string): number {
   const ms = parseGoDurationMs(text);
   if (ms === undefined || ms <= 0) throw new CommandError(`${option}: ${text} is no duration such as 90s, 5m or 1h`);
   return ms;
-}
-
-function wholeNumber(option: string, text: string, most: number, least = 0): number {
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new CommandError(`${option}: ${text} is no whole number from ${least} to ${most}`);
 }

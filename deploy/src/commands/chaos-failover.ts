@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorMessage, systemClock } from '@gantry/base';
+import { errorMessage, systemClock, wholeNumber } from '@gantry/base';
 import { takeCampaignLock } from '../chaos/campaign-lock.ts';
 import { type ChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
@@ -24,6 +24,8 @@ const USAGE =
   'npm run chaos -- failover [--trials 30] [--minutes N] [--only TEXT] [--file FILE] [--kubernetes FOLDER] [--table]';
 const NAMESPACE = 'chaos-failover';
 const MINUTE_MS = 60_000;
+/** Trials of a cell, and minutes. */
+const MOST = 99_999;
 
 type Options = ReturnType<typeof readOptions>;
 
@@ -144,16 +146,11 @@ function readOptions(args: readonly string[]) {
         table: { type: 'boolean', default: false },
       },
     });
-    const minutes = values.minutes === undefined ? undefined : wholeNumber('--minutes', values.minutes);
+    const minutes = values.minutes === undefined ? undefined : wholeNumber('--minutes', values.minutes, 1, MOST);
     const kubernetes =
       values.kubernetes === undefined ? undefined : resolve(invokedIn(inheritedEnvironment()), values.kubernetes);
-    return { ...values, kubernetes, trials: wholeNumber('--trials', values.trials), minutes };
+    return { ...values, kubernetes, trials: wholeNumber('--trials', values.trials, 1, MOST), minutes };
   } catch (error) {
     throw new CommandError(errorMessage(error), USAGE);
   }
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw new CommandError(`${option}: ${text} is no whole number from 1 to 99999`);
 }

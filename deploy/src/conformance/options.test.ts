@@ -31,7 +31,8 @@ test('the page can be written of the last results', () => {
 
 test.each([
   [['--focus', '('], /no regular expression/],
-  [['--procs', 'many'], /whole number/],
+  [['--procs', 'many'], /^--procs: "many" is no whole number from 1/],
+  [['--agents', '0'], /^--agents: "0" is no whole number from 1/],
   [['--all', '--beyond'], /exclude each other/],
   [['--resume', '--beyond'], /what the interrupted run had selected/],
   [['--resume', '--failed'], /what the interrupted run had selected/],

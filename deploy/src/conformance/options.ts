@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 import type { Choice } from './selection.ts';
 
@@ -11,6 +12,10 @@ export interface Options {
   readonly agents: number;
   readonly cluster: 'remove' | 'keep';
 }
+
+const MOST_PROCESSES = 1_000;
+/** More containers than one machine runs. */
+const MOST_AGENTS = 1_000;
 
 export const USAGE = `npm run conformance:official [-- OPTION...]: runs Kubernetes' own conformance tests
   --focus REGEX    only tests whose name matches
@@ -65,7 +70,9 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
     throw new CommandError('--resume goes on with what the interrupted run had selected', 'leave the selection out');
   }
   const cluster = values.keep ? 'keep' : 'remove';
-  return { choice, mode, processes: count('procs', values.procs), agents: count('agents', values.agents), cluster };
+  const processes = wholeNumber('--procs', values.procs, 1, MOST_PROCESSES);
+  const agents = wholeNumber('--agents', values.agents, 1, MOST_AGENTS);
+  return { choice, mode, processes, agents, cluster };
 }
 
 function pattern(text: string): RegExp {
@@ -74,11 +81,4 @@ function pattern(text: string): RegExp {
   } catch {
     throw new CommandError(`--focus ${text} is no regular expression`);
   }
-}
-
-function count(name: string, text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new CommandError(`--${name} must be a whole number from 1, not ${text}`);
-  return number;
 }

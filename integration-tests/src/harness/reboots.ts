@@ -7,8 +7,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { seededRandom } from '@gantry/base';
-import { testSeed } from '@gantry/base/testing';
+import { seededRandom, wholeNumber } from '@gantry/base';
+import { optionsOrExit, testSeed } from '@gantry/base/testing';
 import type { Node, Pod } from '@gantry/objects';
 import { eventually } from './eventually.ts';
 import { HostLab } from './host-lab.ts';
@@ -25,6 +25,8 @@ const PATIENCE_MS = 600_000;
 const MAX_CALM_MS = 10_000;
 /** Pods of the StatefulSet; the others are of a Deployment. */
 const STATEFUL = 5;
+/** As many as two nodes hold, beside the system's own. */
+const MAX_PODS = 200;
 
 const manifests = (pods: number) => `
 apiVersion: apps/v1
@@ -61,13 +63,15 @@ spec:
       spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Mi } } }
 `;
 
-const { values } = parseArgs({
-  options: { times: { type: 'string', default: '20' }, pods: { type: 'string', default: '50' } },
+const { times, pods } = optionsOrExit(() => {
+  const { values } = parseArgs({
+    options: { times: { type: 'string', default: '20' }, pods: { type: 'string', default: '50' } },
+  });
+  return {
+    times: wholeNumber('--times', values.times, 1, 10_000),
+    pods: wholeNumber('--pods', values.pods, STATEFUL + 1, MAX_PODS),
+  };
 });
-const [times, pods] = [Number(values.times), Number(values.pods)];
-if (!Number.isInteger(times) || times < 1) throw new Error('--times is the number of reboots, at least 1');
-if (!Number.isInteger(pods) || pods <= STATEFUL)
-  throw new Error(`--pods is the number of pods, at least ${STATEFUL + 1}`);
 
 await using lab = await HostLab.create(NUMBER, { bridge: BRIDGE, processes: 'own' });
 await lab.load([...(await serviceImages(ROOT)), ...(await listedImages(ROOT))]);

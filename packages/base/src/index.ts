@@ -12,6 +12,7 @@
  * - `intl-time-zone`: the names of time zones that Go knows
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
  * - `freeze-container`: how a container is paused on engines that fail to do so now and then
+ * - `command-options`: the numbers that a user gives to a command, and what is said of wrong ones
  * - `assert`, `append`: assertions about our own code; lists of any length
  * - `turns`: long computations in pieces, with other work of the event loop between them
  * - `activities`: what a process does at present, for reports of stalls
@@ -46,6 +47,7 @@ export {
   sleep,
   systemClock,
 } from './clock.ts';
+export { isUsageError, OptionError, wholeNumber } from './command-options.ts';
 export { ControlLoop } from './control-loop.ts';
 export { freezeContainer } from './freeze-container.ts';
 export { parseGoDuration, parseGoDurationMs } from './go-duration.ts';

@@ -1,18 +1,19 @@
-import { errorMessage } from '@gantry/base';
+import { errorMessage, isUsageError } from '@gantry/base';
 import { ConfigError } from './config.ts';
 import { exitCodeOf, type GroupOutcome } from './run-group.ts';
 
 /**
- * The last line of a service's `main.ts`. Runs `main` and ends the process with the exit code of the outcome. An invalid configuration ends
- * it with code 2 and one line that names the variable.
+ * The last line of a service's `main.ts`. Runs `main` and ends the process with the exit code of the outcome. An invalid configuration or
+ * option ends it with code 2 and one line that names the variable or the option.
  */
 export async function runMain(main: () => Promise<GroupOutcome>): Promise<void> {
   try {
     process.exit(exitCodeOf(await main()));
   } catch (error) {
-    const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : undefined;
+    const isGiven = error instanceof ConfigError || isUsageError(error);
+    const text = isGiven ? error.message : error instanceof Error ? error.stack : undefined;
     process.stderr.write(`${text ?? errorMessage(error)}\n`);
-    process.exit(error instanceof ConfigError ? 2 : 1);
+    process.exit(isGiven ? 2 : 1);
   }
 }
 

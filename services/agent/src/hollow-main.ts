@@ -3,9 +3,9 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock, systemRandom } from '@gantry/base';
+import { systemClock, systemRandom, wholeNumber } from '@gantry/base';
 import { createHttpClient, readKubeconfig } from '@gantry/client';
-import { ConfigError, createLogger, runGroup, runMain } from '@gantry/service';
+import { createLogger, runGroup, runMain } from '@gantry/service';
 import { runHollowNodes } from './hollow-nodes.ts';
 
 const MAX_NODES = 5000;
@@ -19,8 +19,8 @@ await runMain(async () => {
       kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
     },
   });
-  const count = integer('--nodes', values.nodes, MAX_NODES);
-  const heartbeatMs = integer('--heartbeat', values.heartbeat, 3600) * 1000;
+  const count = wholeNumber('--nodes', values.nodes, 1, MAX_NODES);
+  const heartbeatMs = wholeNumber('--heartbeat', values.heartbeat, 1, 3600) * 1000;
   const logger = createLogger({ service: 'hollow', level: 'info' });
   using client = createHttpClient({ ...readKubeconfig(values.kubeconfig), fieldManager: 'kubelet' });
   await using temporary = await mkdtempDisposable(join(tmpdir(), 'gantry-hollow-'));
@@ -37,9 +37,3 @@ await runMain(async () => {
   const run = (signal: AbortSignal) => runHollowNodes(options, signal);
   return await runGroup([{ name: 'hollow nodes', run }], { clock: systemClock, logger });
 });
-
-function integer(option: string, text: string, max: number): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw new ConfigError(option, `must be a whole number from 1 to ${max}, not ${JSON.stringify(text)}`);
-}

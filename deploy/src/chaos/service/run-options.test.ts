@@ -62,6 +62,7 @@ test.each([
   [{ workloads: ['none,counters'] }, 'spec.workloads: there is no none,counters'],
   [{ duration: 'long' }, 'spec.duration: long is no duration such as 90s, 5m or 1h'],
   [{ duration: '2h' }, 'spec.duration: at most 1h'],
+  [{ intensity: 11 }, 'spec.intensity: "11" is no whole number from 1 to 10'],
   [{ calm: '--shrink' }, 'spec.calm'],
   [{ undisturbed: '90m' }, 'spec.undisturbed: at most 1h'],
   [{ plan: [fault, { ...fault, kind: 'x' }] }, 'spec.plan[1].kind: there is no x'],

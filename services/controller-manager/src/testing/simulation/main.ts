@@ -1,31 +1,21 @@
-import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { parseArgs } from 'node:util';
 import { must } from '@gantry/base';
+import { optionsOrExit } from '@gantry/base/testing';
 import { createLogger } from '@gantry/service';
 import { checkSeed, type SeedResult } from './check-seed.ts';
 import { createHistory } from './history.ts';
 import { controllerNames } from './manager-process.ts';
+import { type Options, readOptions } from './options.ts';
 
 /**
  * `npm run simulate -- [--seeds N] [--first SEED] [--jobs N] [--seed SEED [--log]]` runs histories of users on a simulated cluster, with
  * and without faults. It prints each seed that fails with the reason, and with `--seed` also the history. The exit code is 1 when any seed
- * fails.
+ * fails, and 2 for wrong options.
  */
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '1000' },
-    first: { type: 'string', default: '1' },
-    jobs: { type: 'string', default: `${availableParallelism()}` },
-    seed: { type: 'string' },
-    log: { type: 'boolean', default: false },
-  },
-  args: isMainThread ? process.argv.slice(2) : [],
-});
 const SHOWN = 12;
 const PROGRESS_EVERY_MS = 60_000;
 
-if (isMainThread) process.exitCode = values.seed === undefined ? await runMany() : await runOne(Number(values.seed));
+if (isMainThread) process.exitCode = await run(optionsOrExit(() => readOptions(process.argv.slice(2))));
 else await serve(workerData as readonly number[]);
 
 /** What a worker reports about one seed. */
@@ -33,18 +23,21 @@ interface Report extends SeedResult {
   readonly seed: number;
 }
 
-async function runOne(seed: number): Promise<number> {
+function run(options: Options): Promise<number> {
+  return 'seed' in options ? runOne(options) : runMany(options);
+}
+
+async function runOne({ seed, logs }: Extract<Options, { seed: number }>): Promise<number> {
   for (const { pauseMs, operation } of createHistory(seed, controllerNames())) {
     print(`+${pauseMs} ms ${JSON.stringify(operation, (key, value: unknown) => (key === 'of' ? undefined : value))}`);
   }
-  const log = values.log ? createLogger({ service: 'simulation', level: 'info' }) : undefined;
+  const log = logs === 'shown' ? createLogger({ service: 'simulation', level: 'info' }) : undefined;
   const { violations, crashes } = await checkSeed(seed, log);
   print(`seed ${seed}, ${crashes} crashes: ${violations.length === 0 ? 'well' : `\n  ${violations.join('\n  ')}`}`);
   return violations.length === 0 ? 0 : 1;
 }
 
-async function runMany(): Promise<number> {
-  const [first, count, jobs] = [Number(values.first), Number(values.seeds), Number(values.jobs)];
+async function runMany({ first, count, jobs }: Extract<Options, { jobs: number }>): Promise<number> {
   const seeds = Array.from({ length: count }, (_, index) => first + index);
   const failed: number[] = [];
   const since = performance.now();
