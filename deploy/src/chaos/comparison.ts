@@ -1,7 +1,11 @@
+import { resolve } from 'node:path';
+import type { Random } from '@gantry/base';
+import { CommandError } from '../machine/command-error.ts';
 import type { Checked } from './checked-run.ts';
 import type { FaultKind } from './fault.ts';
 import { FAULT_KINDS } from './faults/index.ts';
-import type { Choices } from './options.ts';
+import { requirePrograms } from './kubernetes.ts';
+import { type CampaignOptions, type Choices, readOptions } from './options.ts';
 import { describeChecks, seconds } from './show-lines.ts';
 import { WORKLOADS } from './workloads/index.ts';
 
@@ -20,6 +24,32 @@ export const COMPARED: Choices = {
   impossible: new Map(),
   workloads: WORKLOADS.filter(({ pods }) => pods !== 'needed'),
 };
+
+/** What a user asks of a comparison. */
+export interface Comparison {
+  /** The folder with the programs of Kubernetes. */
+  readonly programs: string;
+  readonly options: CampaignOptions;
+}
+
+const USAGE =
+  'npm run chaos -- compare FOLDER [options of a campaign]; FOLDER has the programs of a release of Kubernetes';
+
+/**
+ * Reads the arguments of the command. `folder` is where the user is; `random` chooses a seed if none is given. Throws CommandError,
+ * also if the programs are not there: the campaign at them is the second one, minutes later.
+ */
+export function readComparison(args: readonly string[], folder: string, random: Random): Comparison {
+  const [given, ...campaign] = args;
+  if (given === undefined || given === '' || given.startsWith('-'))
+    throw new CommandError('the folder of Kubernetes is missing', USAGE);
+  const options = readOptions(campaign, COMPARED, folder, random);
+  if (options.afterViolations === 'shrink' || options.picture !== undefined)
+    throw new CommandError('--shrink and --picture are options of one campaign, not of a comparison', USAGE);
+  const programs = resolve(folder, given);
+  requirePrograms(programs);
+  return { programs, options };
+}
 
 /** The results of the same campaign at both, as a Markdown table, and below it the violations. */
 export function formatComparison(ours: Checked, theirs: Checked): string {

@@ -38,7 +38,7 @@ export async function startKubernetes(
   const shell = withLimit(unlimited, COMMAND_MS);
   const project = kubernetesProjectOf(clusterId);
   const folder = join(chaosFolder(config), 'kubernetes');
-  for (const program of PROGRAMS) requireProgram(join(programs, program));
+  requirePrograms(programs);
   const port = await freePort();
   const token = randomBytes(32).toString('hex');
   const compose = ['compose', '-f', join(folder, 'compose.json'), '-p', project, '--progress', 'plain'];
@@ -89,11 +89,15 @@ export class ForgottenSteps implements Pick<Journal, 'steps' | 'stepsOf' | 'begi
   }
 }
 
-function requireProgram(file: string): void {
-  try {
-    accessSync(file, constants.X_OK);
-  } catch {
-    throw new CommandError(`${file} is no program`, 'the programs are part of a release of Kubernetes');
+/** Throws CommandError if a folder has not all programs of Kubernetes' control plane. */
+export function requirePrograms(folder: string): void {
+  for (const program of PROGRAMS) {
+    const file = join(folder, program);
+    try {
+      accessSync(file, constants.X_OK);
+    } catch {
+      throw new CommandError(`${file} is no program`, 'the programs are part of a release of Kubernetes');
+    }
   }
 }
 

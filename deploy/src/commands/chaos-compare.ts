@@ -2,34 +2,27 @@
  * `npm run chaos -- compare FOLDER [OPTIONS]`: the same campaign at this cluster, and at Kubernetes' own control plane beside it. Exit code 0, 1
  * for violations of ours, 2 if it says nothing.
  */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { systemClock, systemRandom } from '@gantry/base';
 import { saysNothing } from '../chaos/campaign.ts';
 import { takeCampaignLock } from '../chaos/campaign-lock.ts';
 import { runningImage } from '../chaos/chaos-cluster.ts';
 import { type Checked, type CheckedRun, nameRun, runAndCheck, runChecked } from '../chaos/checked-run.ts';
-import { COMPARED, formatComparison } from '../chaos/comparison.ts';
+import { formatComparison, readComparison } from '../chaos/comparison.ts';
 import { chaosFolder } from '../chaos/journal.ts';
 import { ForgottenSteps, startKubernetes } from '../chaos/kubernetes.ts';
-import { type CampaignOptions, readOptions } from '../chaos/options.ts';
+import type { CampaignOptions } from '../chaos/options.ts';
 import { showLines } from '../chaos/show-lines.ts';
 import { openCluster } from '../cluster/open-cluster.ts';
 import { inheritedEnvironment, invokedIn } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
-const USAGE =
-  'npm run chaos -- compare FOLDER [options of a campaign]; FOLDER has the programs of a release of Kubernetes';
 const FAILED = 2;
 
 await runCommand(async () => {
-  const [given, ...args] = process.argv.slice(2);
-  if (given === undefined || given.startsWith('-'))
-    throw new CommandError('the folder of Kubernetes is missing', USAGE);
   const folder = invokedIn(inheritedEnvironment());
-  const options = readOptions(args, COMPARED, folder, systemRandom);
-  if (options.afterViolations === 'shrink' || options.picture !== undefined)
-    throw new CommandError('--shrink and --picture are options of one campaign, not of a comparison', USAGE);
+  const { programs, options } = readComparison(process.argv.slice(2), folder, systemRandom);
   const opened = await openCluster();
   const image = await runningImage(opened);
   if (image === undefined) throw new CommandError('the cluster has no containers', 'npm run up');
@@ -38,7 +31,7 @@ await runCommand(async () => {
   process.on('SIGINT', () => stop.abort()).on('SIGTERM', () => stop.abort());
   const ours = await runOurs({ opened, image }, options, stop.signal);
   if (stop.signal.aborted) return FAILED;
-  const theirs = await runTheirs({ opened }, resolve(folder, given), options, stop.signal);
+  const theirs = await runTheirs({ opened }, programs, options, stop.signal);
   const { result } = ours;
   const text =
     options.output === 'json'
