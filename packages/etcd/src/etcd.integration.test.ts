@@ -4,7 +4,7 @@ import { fixedTls, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import { connectEtcd } from './client/connect-etcd.ts';
 import { createElection, electionKeyOf } from './election/election.ts';
 import { type Etcd, prefixEnd } from './ports.ts';
-import { type EtcdCluster, startEtcdCluster } from './testing/etcd-cluster.ts';
+import { type EtcdCluster, patiently, startEtcdCluster } from './testing/etcd-cluster.ts';
 import { createTestAuthority, type Issue } from './testing/certificates.ts';
 import { describeEtcd } from './testing/etcd-contract.ts';
 
@@ -29,14 +29,14 @@ const A_LEADER: unknown = expect.stringMatching(/^[1-9]/);
 
 /** Who leads, as these members say. They learn one after the other of an election, which a busy machine has at any time. */
 async function leadersOf(etcd: Etcd, members: readonly number[]): Promise<readonly string[]> {
-  const statusOf = (member: number) => etcd.maintenance.status({ signal: signal(), member, timeoutMs: 5000 });
+  const statusOf = (member: number) => etcd.maintenance.status({ ...patiently(), member, timeoutMs: 5000 });
   return [...new Set((await Promise.all(members.map(statusOf))).map(({ leaderId }) => leaderId))];
 }
 
 async function clear(etcd: Etcd): Promise<void> {
-  const { kvs } = await etcd.kv.range({ key: '/', rangeEnd: prefixEnd('/'), fields: 'keys' }, { signal: signal() });
+  const { kvs } = await etcd.kv.range({ key: '/', rangeEnd: prefixEnd('/'), fields: 'keys' }, patiently());
   for (const { key } of kvs) {
-    await etcd.kv.transact({ compare: [], success: [{ kind: 'delete', key }], failure: [] }, { signal: signal() });
+    await etcd.kv.transact({ compare: [], success: [{ kind: 'delete', key }], failure: [] }, patiently());
   }
 }
 
@@ -45,7 +45,7 @@ describeEtcd('a real etcd', async () => {
   await clear(etcd);
   return {
     etcd,
-    compact: (revision) => etcd.maintenance.compact(revision, { signal: signal() }),
+    compact: (revision) => etcd.maintenance.compact(revision, patiently()),
     stop: async () => etcd[Symbol.asyncDispose](),
   };
 });
@@ -53,11 +53,9 @@ describeEtcd('a real etcd', async () => {
 describe('a connection to a real etcd', () => {
   it('knows the state of every member', async () => {
     await using etcd = connect();
-    const statuses = await Promise.all(
-      [0, 1, 2].map((member) => etcd.maintenance.status({ signal: signal(), member })),
-    );
-    expect(new Set(statuses.map((status) => status.memberId)).size).toBe(3);
     await expect.poll(() => leadersOf(etcd, [0, 1, 2])).toEqual([A_LEADER]);
+    const statuses = await Promise.all([0, 1, 2].map((member) => etcd.maintenance.status({ ...patiently(), member })));
+    expect(new Set(statuses.map((status) => status.memberId)).size).toBe(3);
     expect(statuses.every((status) => /^3\.\d+\.\d+/.test(status.version) && status.alarms.length === 0)).toBe(true);
   });
 
@@ -66,7 +64,7 @@ describe('a connection to a real etcd', () => {
     for (const member of cluster.members) {
       await member.freeze();
       try {
-        const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal(), timeoutMs: 60_000 });
+        const { revision } = await etcd.kv.range({ key: '/x' }, patiently());
         expect(revision).toBeGreaterThan(0);
       } finally {
         await member.thaw();
@@ -79,14 +77,14 @@ describe('a connection to a real etcd', () => {
     await using etcd = connect();
     const [first, second] = cluster.members;
     await first?.cutOff();
-    const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal(), timeoutMs: 60_000 });
+    const { revision } = await etcd.kv.range({ key: '/x' }, patiently());
     expect(revision).toBeGreaterThan(0);
     await first?.rejoin();
-    const before = await etcd.maintenance.status({ signal: signal(), member: 1 });
+    const before = await etcd.maintenance.status({ ...patiently(), member: 1 });
     await second?.replace();
     // A lost connection is reopened after a back-off.
     await expect.poll(() => leadersOf(etcd, [0, 1]), { timeout: 120_000 }).toEqual([A_LEADER]);
-    const replaced = await etcd.maintenance.status({ signal: signal(), member: 1 });
+    const replaced = await etcd.maintenance.status({ ...patiently(), member: 1 });
     expect(replaced.memberId).not.toBe(before.memberId);
   }, 180_000);
 
@@ -95,25 +93,25 @@ describe('a connection to a real etcd', () => {
     await clear(etcd);
     for (let i = 0; i < 8; i++) {
       const success = [{ kind: 'put', key: `/large/${i}`, value: Buffer.alloc(1_000_000) } as const];
-      await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+      await etcd.kv.transact({ compare: [], success, failure: [] }, patiently());
     }
-    const { kvs } = await etcd.kv.range({ key: '/large/', rangeEnd: '/large0' }, { signal: signal() });
+    const { kvs } = await etcd.kv.range({ key: '/large/', rangeEnd: '/large0' }, patiently());
     expect(kvs).toHaveLength(8);
   });
 
   it('tells a request that is too large, and that nothing of it was written', async () => {
     await using etcd = connect();
     const success = [{ kind: 'put', key: '/too-large', value: Buffer.alloc(9_000_000) } as const];
-    const write = etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+    const write = etcd.kv.transact({ compare: [], success, failure: [] }, patiently());
     await expect(write).rejects.toMatchObject({ code: 'too-large' });
   });
 
   it('defragments a member and compacts twice without harm', async () => {
     await using etcd = connect();
-    const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal() });
-    await etcd.maintenance.compact(revision, { signal: signal() });
-    await etcd.maintenance.compact(revision, { signal: signal() });
-    await etcd.maintenance.defragment({ signal: signal(), member: 1 });
+    const { revision } = await etcd.kv.range({ key: '/x' }, patiently());
+    await etcd.maintenance.compact(revision, patiently());
+    await etcd.maintenance.compact(revision, patiently());
+    await etcd.maintenance.defragment({ ...patiently(), member: 1 });
   });
 });
 
@@ -148,7 +146,7 @@ describe('an election over a real etcd', () => {
   const prepare = async (etcd: Etcd): Promise<void> => {
     await clear(etcd);
     const success = [{ kind: 'put', key: '/gantry/incarnation', value: Buffer.from('one') } as const];
-    await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+    await etcd.kv.transact({ compare: [], success, failure: [] }, patiently());
   };
 
   it('hands over at once when the leader resigns, long before its lease ends', async () => {
@@ -166,7 +164,7 @@ describe('an election over a real etcd', () => {
     const epoch = (event: ElectionEvent | undefined) => (event?.kind === 'elected' ? event.term.epoch : 0);
     expect(epoch(second.events[0])).toBeGreaterThan(epoch(first.events[0]));
     await second.resign();
-    const { kvs } = await etcd.kv.range({ key: electionKeyOf('trial') }, { signal: signal() });
+    const { kvs } = await etcd.kv.range({ key: electionKeyOf('trial') }, patiently());
     expect(kvs).toEqual([]);
   });
 
@@ -194,8 +192,8 @@ describe('an election over a real etcd', () => {
     // Long enough that a busy machine does not lose it by itself.
     const leader = campaign(etcd, 'leader', 30_000);
     await until(() => leader.events.length > 0);
-    const { kvs } = await etcd.kv.range({ key: electionKeyOf('trial') }, { signal: signal() });
-    await etcd.leases.revoke(kvs[0]?.lease ?? '', { signal: signal() });
+    const { kvs } = await etcd.kv.range({ key: electionKeyOf('trial') }, patiently());
+    await etcd.leases.revoke(kvs[0]?.lease ?? '', patiently());
     await until(() => leader.events.length >= 3);
     expect(leader.events.map((event) => event.kind)).toEqual(['elected', 'lost', 'elected']);
     await leader.resign();
@@ -229,22 +227,22 @@ describe('an etcd with certificates and authentication', () => {
         ],
       },
     ] as const;
-    await root.access.ensure(rules, { signal: signal() });
-    await root.access.ensure(rules, { signal: signal() });
+    await root.access.ensure(rules, patiently());
+    await root.access.ensure(rules, patiently());
     const put = (key: string) => ({ kind: 'put', key, value: Buffer.from('x') }) as const;
     const write = (etcd: Etcd, key: string) =>
-      etcd.kv.transact({ compare: [], success: [put(key)], failure: [] }, { signal: signal() });
+      etcd.kv.transact({ compare: [], success: [put(key)], failure: [] }, patiently());
     await write(root, '/gantry/incarnation');
     await write(root, '/registry/pods/a/b');
     await using scheduler = connectAs(fixedTls(await certificate('system:kube-scheduler')));
     await write(scheduler, '/gantry/elections/kube-scheduler');
-    expect((await scheduler.kv.range({ key: '/gantry/incarnation' }, { signal: signal() })).kvs).toHaveLength(1);
+    expect((await scheduler.kv.range({ key: '/gantry/incarnation' }, patiently())).kvs).toHaveLength(1);
     const denied = { code: 'permission-denied' };
     await expect(write(scheduler, '/gantry/incarnation')).rejects.toMatchObject(denied);
     await expect(write(scheduler, '/registry/pods/a/b')).rejects.toMatchObject(denied);
-    await expect(scheduler.kv.range({ key: '/registry/pods/a/b' }, { signal: signal() })).rejects.toMatchObject(denied);
+    await expect(scheduler.kv.range({ key: '/registry/pods/a/b' }, patiently())).rejects.toMatchObject(denied);
     const nested = { kind: 'transaction', compare: [], success: [put('/registry/pods/a/b')], failure: [] } as const;
-    const smuggled = scheduler.kv.transact({ compare: [], success: [nested], failure: [] }, { signal: signal() });
+    const smuggled = scheduler.kv.transact({ compare: [], success: [nested], failure: [] }, patiently());
     await expect(smuggled).rejects.toMatchObject(denied);
     const watch = scheduler.watcher.watch({ key: '/registry/', rangeEnd: '/registry0', startRevision: 1 }, signal());
     const watching = (async () => {
@@ -262,7 +260,7 @@ describe('an etcd with certificates and authentication', () => {
     });
     await root.kv.transact(
       { compare: [], success: [{ kind: 'delete', key: '/gantry/elections/kube-scheduler' }], failure: [] },
-      { signal: signal() },
+      patiently(),
     );
     for await (const event of election.campaign(stop.signal)) {
       expect(event).toMatchObject({ kind: 'elected', term: { incarnation: 'x' } });
@@ -282,7 +280,7 @@ describe('an etcd with certificates and authentication', () => {
     });
     const write = async (value: string) => {
       const put = { kind: 'put', key: '/renewal', value: Buffer.from(value) } as const;
-      return (await etcd.kv.transact({ compare: [], success: [put], failure: [] }, { signal: signal() })).revision;
+      return (await etcd.kv.transact({ compare: [], success: [put], failure: [] }, patiently())).revision;
     };
     const start = await write('before');
     const seen: string[] = [];

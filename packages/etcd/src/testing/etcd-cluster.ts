@@ -4,6 +4,7 @@ import type { ContainerRuntimeClient, StartedNetwork, StartedTestContainer } fro
 import type { Issue } from './certificates.ts';
 import { freezeContainer } from '@gantry/base';
 import { freePort } from '@gantry/base/testing';
+import type { CallOptions } from '../ports.ts';
 
 /** One member of a throw-away cluster: a container. */
 export interface ClusterMember {
@@ -48,6 +49,7 @@ const PEER_PORT = 2380;
 /** The image with which this release of testcontainers removes containers. */
 export const REAPER_IMAGE = process.env['RYUK_CONTAINER_IMAGE'] ?? 'testcontainers/ryuk:0.14.0';
 const START_TIMEOUT_MS = 60_000;
+const PATIENCE_MS = 60_000;
 const CERTIFICATES = '/etc/etcd/tls';
 
 /**
@@ -57,6 +59,11 @@ const CERTIFICATES = '/etc/etcd/tls';
 export const CONTAINER_LABELS: Readonly<Record<string, string>> = {
   'gantry.test': [process.cwd(), process.env['GANTRY_TEST_NAME']].filter(Boolean).join(' '),
 };
+
+/** The options of a call that a test makes. The default time limits are those of services, and a busy machine can stand still for longer. */
+export function patiently(): CallOptions {
+  return { signal: AbortSignal.timeout(PATIENCE_MS), timeoutMs: PATIENCE_MS };
+}
 
 /** Starts a cluster with the settings of production. Resolves when every member serves clients. */
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {

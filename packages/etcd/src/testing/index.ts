@@ -3,6 +3,7 @@ export {
   type ClusterMember,
   CONTAINER_LABELS,
   type EtcdCluster,
+  patiently,
   prepareContainers,
   REAPER_IMAGE,
   startEtcdCluster,

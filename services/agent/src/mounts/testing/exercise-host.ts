@@ -2,7 +2,7 @@
  * Binds parts of a folder of the engine's host, like an agent in a container. Arguments: the step, the state folder here and on the host,
  * and the host's folder. Run it in a container with an agent's rights.
  */
-import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict';
+import { deepEqual, equal, match, rejects } from 'node:assert/strict';
 import { execSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -90,7 +90,9 @@ async function staysInVolume(): Promise<void> {
   await rejects(openPart('x/part'), /leads out of its volume/);
   const racer = spawn('sh', ['-c', `while ${exchange}; do :; done`], { stdio: 'ignore' });
   let shownRounds = 0;
-  for (let round = 0; round < ROUNDS; round++) {
+  // On a busy machine, many rounds are over before the program has started.
+  for (let round = 0; round < ROUNDS || shownRounds === 0; round++) {
+    equal(racer.exitCode, null, 'nothing is exchanged any more');
     const opened = await openPart('x/part').catch((error: unknown) => String(error));
     if (typeof opened === 'string') match(opened, /path "x\/part" (leads out of its volume|cannot be opened: EINVAL)/);
     else {
@@ -99,8 +101,6 @@ async function staysInVolume(): Promise<void> {
       shownRounds++;
     }
   }
-  notEqual(shownRounds, 0, 'every round was refused');
-  equal(racer.exitCode, null);
   racer.kill();
   deepEqual(readdirSync(outside), ['part']);
   deepEqual(readdirSync(join(outside, 'part')), ['whose']);

@@ -1,3 +1,4 @@
+import { patiently } from '@gantry/etcd/testing';
 import { expect, it } from 'vitest';
 import type { GuardedWrite } from '../object-store.ts';
 import { INCARNATION_KEY, revisionOf } from '../keys.ts';
@@ -54,7 +55,7 @@ export function describeFences(context: Context): void {
     const epoch = await lead();
     const version = await committed(store.write(create(pod('a')), signal()));
     const deleted = await committed(store.write(fenced(remove(pod('a'), version), epoch), signal()));
-    const record = await fixture.kv.range({ key: `/gantry/deleted${pod('a')}` }, { signal: signal() });
+    const record = await fixture.kv.range({ key: `/gantry/deleted${pod('a')}` }, patiently());
     expect(record.kvs[0]?.modRevision).toBe(revisionOf(deleted));
     expect(JSON.parse(Buffer.from(record.kvs[0]?.value ?? []).toString())).toMatchObject({
       electionKey: ELECTION,

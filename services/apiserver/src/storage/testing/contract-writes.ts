@@ -1,4 +1,5 @@
 import { parseJson } from '@gantry/apimachinery';
+import { patiently } from '@gantry/etcd/testing';
 import type { JsonObject } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import type { ResourceVersion } from '../object-store.ts';
@@ -98,11 +99,11 @@ export function describeWrites(context: Context): void {
       if (events.some(({ resourceVersion }) => resourceVersion === second)) break;
     }
     for (const revision of [revisionOf(first), revisionOf(second)]) {
-      const all = await fixture.kv.range({ key: '/', rangeEnd: '0', revision }, { signal: signal() });
+      const all = await fixture.kv.range({ key: '/', rangeEnd: '0', revision }, patiently());
       expect(all.kvs.map(({ key }) => key)).toContain(secret);
       for (const { value } of all.kvs) expect(Buffer.from(value).includes(marker)).toBe(false);
     }
-    const [plain] = (await fixture.kv.range({ key: pod('a') }, { signal: signal() })).kvs;
+    const [plain] = (await fixture.kv.range({ key: pod('a') }, patiently())).kvs;
     expect(Buffer.from(plain?.value ?? []).includes('plain')).toBe(true);
   });
 

@@ -1,6 +1,7 @@
 /** Keys, writes and reads for tests of the store. */
 import { append } from '@gantry/base';
 import type { KeyValueStore } from '@gantry/etcd';
+import { patiently } from '@gantry/etcd/testing';
 import type { JsonObject } from '@gantry/objects';
 import { expect } from 'vitest';
 import type { ClosableObjectStore } from '../etcd-object-store.ts';
@@ -78,10 +79,10 @@ export function expectWholeRevisions(items: readonly StoreWatchItem[]): void {
 /** Puts a key that is not an object. Returns the revision. */
 export async function putKey(kv: KeyValueStore, key: string, value: string): Promise<number> {
   const put = { kind: 'put', key, value: Buffer.from(value) } as const;
-  return (await kv.transact({ compare: [], success: [put], failure: [] }, { signal: signal() })).revision;
+  return (await kv.transact({ compare: [], success: [put], failure: [] }, patiently())).revision;
 }
 
 /** Removes a key that is not an object. */
 export async function removeKey(kv: KeyValueStore, key: string): Promise<void> {
-  await kv.transact({ compare: [], success: [{ kind: 'delete', key }], failure: [] }, { signal: signal() });
+  await kv.transact({ compare: [], success: [{ kind: 'delete', key }], failure: [] }, patiently());
 }
