@@ -1,4 +1,4 @@
-import { canonicalElement, compareElements } from './path-element.ts';
+import { canonicalElement, sortElements } from './path-element.ts';
 
 /** A node of fieldsV1 as JSON: `{ ".": {}, "f:name": {} }`; an empty node is a member without children. */
 export type FieldsV1 = { readonly [element: string]: FieldsV1 };
@@ -220,8 +220,7 @@ function* pathsOf(node: Node, path: readonly string[]): Generator<readonly strin
 }
 
 function sortedElements(node: Node): string[] {
-  const elements = [...node.children.keys()];
-  return elements.length < 2 ? elements : elements.sort(compareElements);
+  return sortElements([...node.children.keys()]);
 }
 
 function toJson(node: Node): FieldsV1 {

@@ -1,6 +1,6 @@
 import { must } from '@gantry/base';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FieldSet, type FieldsV1, managedKindOf, normaliseShape, updateManagedFields } from '@gantry/apimachinery';
 import { type KubeObject, type ManagedFieldsEntry, cloneJson } from '@gantry/objects';
 import { findResource } from '../registry.ts';
@@ -30,6 +30,37 @@ describe('FieldSet', () => {
     const json = { 'k:{"id":9007199254740993}': {}, 'k:{"id":9007199254740992}': {}, 'v:9007199254740993': {} };
     const order = ['k:{"id":9007199254740992}', 'k:{"id":9007199254740993}', 'v:9007199254740993'];
     expect(Object.keys(FieldSet.parse(json).toJson())).toEqual(order);
+  });
+
+  it('orders fields, keys, values and indexes, each by content', () => {
+    const order = [
+      'f:a',
+      'f:b',
+      'k:{"a":1,"b":"x"}',
+      'k:{"a":2}',
+      'k:{"b":"a"}',
+      'v:2',
+      'v:10',
+      'v:"1"',
+      'v:true',
+      'i:2',
+      'i:10',
+    ];
+    const json = Object.fromEntries(order.toReversed().map((one) => [one, {}]));
+    expect(Object.keys(FieldSet.parse(json).toJson())).toEqual(order);
+  });
+
+  it('parses each key once when it orders them, however many there are', () => {
+    const count = 500;
+    const set = new FieldSet();
+    for (let i = 0; i < count; i++) set.insert([`k:{"uid":"u${(i * 7919) % count}"}`]);
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      expect(Object.keys(set.toJson())).toHaveLength(count);
+      expect(parse.mock.calls.length).toBeLessThanOrEqual(count);
+    } finally {
+      parse.mockRestore();
+    }
   });
 
   it('is the same after it was written and read', () => {
