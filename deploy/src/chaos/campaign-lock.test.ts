@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { CommandConfig } from '../config.ts';
+import { lockRestore } from '../snapshot/restore-lock.ts';
 import { refuseDuringCampaign, takeCampaignLock } from './campaign-lock.ts';
 import { Journal } from './journal.ts';
 
@@ -21,6 +22,15 @@ test('of two campaigns that start together, one is refused', () => {
   new Journal(config, 42).begin('chaos');
   expect(() => refuseDuringCampaign(config)).toThrow('(process 42)');
   first[Symbol.dispose]();
+  expect(() => refuseDuringCampaign(config)).not.toThrow();
+});
+
+test('nothing else begins while a snapshot is restored, also after the campaign that began it was killed', () => {
+  const config = configOfNewHome();
+  takeCampaignLock(config)[Symbol.dispose]();
+  const restore = lockRestore(config);
+  expect(() => refuseDuringCampaign(config)).toThrow('a snapshot of this cluster is being restored');
+  restore?.[Symbol.dispose]();
   expect(() => refuseDuringCampaign(config)).not.toThrow();
 });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { takeProcessLock } from '../machine/process-lock.ts';
+import { lockRestore } from '../snapshot/restore-lock.ts';
 import { chaosFolder, readJournal } from './journal.ts';
 
 /** The right to make faults at this cluster, until it is disposed of or the process ends. Throws CommandError while another process has it. */
@@ -16,8 +17,10 @@ export function takeCampaignLock(config: CommandConfig): Disposable {
   );
 }
 
-/** Throws CommandError while a campaign runs on this cluster. */
+/** Throws CommandError while a campaign runs on this cluster, or a restore that a campaign which was killed had begun. */
 export function refuseDuringCampaign(config: CommandConfig): void {
   if (!existsSync(chaosFolder(config))) return;
   using _ = takeCampaignLock(config);
+  using restore = lockRestore(config);
+  if (restore === undefined) throw new CommandError('a snapshot of this cluster is being restored', 'wait for its end');
 }

@@ -2,7 +2,7 @@ import { type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import type { EtcdEvent, Run, Verdict, VerdictSoFar } from '@gantry/chaos-checker';
 import { shownPath } from '../config.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
-import { faultName, type PlannedFault } from './fault.ts';
+import { faultName, type HistoryCut, type PlannedFault } from './fault.ts';
 import { type Election, electionOf } from './elections.ts';
 import type { Journal } from './journal.ts';
 import type { CampaignOptions } from './options.ts';
@@ -13,6 +13,7 @@ import { judgeRun } from './recording/judge-run.ts';
 import { recordEngine } from './recording/record-engine.ts';
 import { type EtcdRecording, readKeys, recordMember } from './recording/record-etcd.ts';
 import { type MetricRecording, recordMetrics } from './recording/record-metrics.ts';
+import { Restores } from './recording/restores.ts';
 import { RunFolder } from './recording/run-folder.ts';
 import { type FaultEvents, type FaultResult, runFaults } from './run-faults.ts';
 import { describeStep, undoAll } from './undo.ts';
@@ -124,6 +125,7 @@ class Campaign {
   readonly #patience: Required<Patience>;
   readonly #tally = new Tally();
   readonly #rounds: RoundGap[] = [];
+  readonly #restores: Restores;
   readonly #startedAt: number;
   readonly #startedAtMs: number;
 
@@ -133,6 +135,7 @@ class Campaign {
     this.#plan = plan;
     this.#folder = folder;
     this.#patience = patience;
+    this.#restores = new Restores(tools.cluster.engine, folder);
     this.#startedAt = tools.clock.now();
     this.#startedAtMs = tools.clock.monotonicMs();
   }
@@ -158,7 +161,7 @@ class Campaign {
       const workloads = await startWorkloads(this.#parts(end.signal), this.#options, stopLoad.signal);
       events.onWorking(this.#tally);
       await pause(clock, this.#options.beforeMs, stop);
-      const result = await this.#makeFaults(metrics, stop);
+      const result = await this.#makeFaults(metrics, recordings, stop);
       await pause(clock, CALM_MS, stop);
       stopLoad.abort();
       this.#tally.end();
@@ -171,6 +174,7 @@ class Campaign {
       const lastRevision = await engine.options.etcd.revision();
       events.onPhase("etcd's history is read to its end");
       await Promise.all(recordings.map((recording) => recording.until(lastRevision)));
+      await this.#restores.written();
       this.#folder.run(this.#describe({ incarnation, firstRevision: before + 1, lastRevision, ...quiet }));
       return this.#result(result, wrong, stop);
     } finally {
@@ -193,10 +197,11 @@ class Campaign {
   };
 
   #parts(over: AbortSignal): WorkloadParts {
-    return { ...this.#tools, folder: this.#folder, tally: this.#tally, patience: this.#patience, over };
+    const isLost = (version: string) => this.#restores.isLost(Number(version));
+    return { ...this.#tools, folder: this.#folder, tally: this.#tally, patience: this.#patience, isLost, over };
   }
 
-  #makeFaults(metrics: MetricRecording, stop: AbortSignal): Promise<FaultResult> {
+  #makeFaults(metrics: MetricRecording, recordings: readonly EtcdRecording[], stop: AbortSignal): Promise<FaultResult> {
     const { cluster, clock, journal } = this.#tools;
     const onHeal = (fault: PlannedFault): void => {
       metrics.soon();
@@ -223,6 +228,11 @@ class Campaign {
       clock,
       healthyMs: Math.min(HEALTHY_MS, this.#options.settleMs),
       events,
+      history: {
+        untilRecorded: async (revision: number) =>
+          void (await Promise.all(recordings.map((recording) => recording.until(revision)))),
+        cut: (cut: HistoryCut) => this.#restores.cut(cut),
+      },
     };
     const untilMs = this.#options.plan === undefined ? clock.monotonicMs() + this.#options.durationMs : Infinity;
     return runFaults(run, this.#plan, untilMs, stop);

@@ -7,6 +7,7 @@ import { kubeconfigOf, openApi } from '../cluster/api.ts';
 import { createEtcdTools } from '../cluster/etcd-tools.ts';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { mustRun, withLimit } from '../machine/shell.ts';
+import { lockRestore } from '../snapshot/restore-lock.ts';
 import type { Facts } from '../status/facts.ts';
 import { gatherLiveFacts } from '../status/gather.ts';
 import { findProblems } from '../status/problems.ts';
@@ -89,7 +90,9 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
       return name;
     },
     problems: async () => problemsOf(await look()),
-    command: async (name, args) => void (await mustRun(opened.shell, join(config.root, 'deploy/bin', name), args)),
+    // Ctrl-C in a terminal, which ends the campaign, leaves it alone: it comes to its end.
+    command: async (name, args) =>
+      void (await mustRun(opened.shell, join(config.root, 'deploy/bin', name), args, { group: 'own' })),
     removeWebhook: async (name) => {
       using api = connect();
       const key = { namespace: '', name };
@@ -98,6 +101,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
     requireUnchanged: () => requireUnchanged(opened, engine),
     rollTo: (image) => rollTo(opened, image, connect),
     compose: async (args) => void (await project.compose(args)),
+    lockRestore: () => lockRestore(config),
   };
 }
 

@@ -9,6 +9,7 @@ import { CLOCK_FAULTS, findFakeTime } from './faults/clock.ts';
 import { ENGINE_FAULTS, NO_CONSENT } from './faults/engine-restart.ts';
 import { FAULT_KINDS } from './faults/index.ts';
 import { NETEM_FAULTS } from './faults/network.ts';
+import { NO_LOSS, RESTORE_FAULTS } from './faults/snapshot-restore.ts';
 import { chaosFolder, Journal } from './journal.ts';
 import type { CampaignOptions, Choices } from './options.ts';
 import { prepareCluster } from './prepare-cluster.ts';
@@ -84,6 +85,7 @@ export async function readChoices({ shell }: OpenCluster, image: string): Promis
   offer(NETEM_FAULTS, code === 0 ? undefined : `the kernel has no sch_netem (${stderr.trim().split('\n')[0]})`);
   const faketime = 'libfaketime is missing on this machine: sh deploy/bin/ensure-faketime';
   offer(ENGINE_FAULTS, NO_CONSENT);
+  offer(RESTORE_FAULTS, NO_LOSS);
   offer(CLOCK_FAULTS, findFakeTime() === undefined ? faketime : undefined);
   return { workloads: WORKLOADS, kinds, impossible };
 }

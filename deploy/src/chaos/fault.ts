@@ -40,6 +40,24 @@ export interface FaultShape {
   readonly company?: 'alone';
 }
 
+/** Where etcd's history ends, because a snapshot was restored. */
+export interface HistoryCut {
+  /** What was written after it is lost. */
+  readonly snapshotRevision: number;
+  /** etcd's, when no API server ran any more. */
+  readonly lastRevision: number;
+  /** When that was, monotonic. */
+  readonly stoppedMs: number;
+}
+
+/** etcd's history as a campaign records it. */
+export interface RecordedHistory {
+  /** Waits until it has reached a revision, at all members. */
+  untilRecorded(revision: number): Promise<void>;
+  /** A snapshot was restored. */
+  cut(cut: HistoryCut): void;
+}
+
 /** What a fault acts on. */
 export interface Scene {
   readonly engine: ChaosEngine;
@@ -54,15 +72,22 @@ export interface Scene {
   compose(args: readonly string[]): Promise<void>;
   /** Throws CommandError if the checkout has changed since `up`. */
   requireUnchanged(): Promise<void>;
+  /** Runs a command of the checkout, such as `snapshot save FILE`. */
+  command(name: string, args: readonly string[]): Promise<void>;
+  /** The record of etcd's history; undefined where there is none. */
+  readonly history?: RecordedHistory;
   /** Opens a client of the API. */
   api(): HttpClient;
   /** Replaces the services one after the other by those of another image, or of the cluster's own one. */
   rollTo(image: string | undefined): Promise<void>;
 }
 
-/** A kind of fault. `strike` resolves with a description of what it did once the fault acts. */
+/** A kind of fault. */
 export interface FaultKind extends FaultShape {
+  /** Resolves with a description of what it did once the fault acts. */
   strike(scene: Scene): Promise<string>;
+  /** What the fault does at the end of its duration, before its steps are undone. Not done if the user ends the campaign before. */
+  finish?(scene: Scene, stop: AbortSignal): Promise<void>;
 }
 
 /** The service of a target: `scheduler/leader` is of `scheduler`. */

@@ -268,6 +268,7 @@ function clusterOf({ opened, shell, project, folder, connect }: Parts): ChaosClu
     requireUnchanged: refuse('checkout'),
     rollTo: refuse('other image'),
     compose: refuse('services of Compose'),
+    lockRestore: () => undefined,
   };
 }
 

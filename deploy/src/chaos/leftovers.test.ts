@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Shell } from '../machine/shell.ts';
-import { removeImages } from './leftovers.ts';
+import { removeImages, stepsOf } from './leftovers.ts';
 
 /** An engine with these images, of which `docker image ls` shows those of a repository. Notes other commands. */
 function engineWith(names: readonly string[]) {
@@ -30,4 +30,14 @@ test('without such an image, the engine is asked to remove nothing', async () =>
   const { shell, asked } = engineWith(['gantry:1']);
   await removeImages(shell, 'a');
   expect(asked).toEqual([]);
+});
+
+test('a cluster that is removed needs no etcd that serves, and keeps no snapshot', () => {
+  const start = { undo: 'start', container: 'a' } as const;
+  const disarm = { undo: 'disarm' } as const;
+  const end = { undo: 'end-restore', file: '/f' } as const;
+  const journal = { faults: [{ id: 'f1', steps: [start, disarm, end] }] };
+  expect(stepsOf(journal, 'containers')).toEqual([start, end]);
+  expect(stepsOf(journal, 'commands')).toEqual([disarm]);
+  expect(stepsOf(journal, 'containers to remove')).toEqual([start, { undo: 'remove-file', file: '/f' }]);
 });

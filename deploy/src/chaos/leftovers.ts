@@ -5,29 +5,37 @@ import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { openChaosCluster, runningImage } from './chaos-cluster.ts';
 import { CHAOS_LABEL, kubernetesProjectOf, repositoryOf } from './engine.ts';
-import { readJournal, removeJournal } from './journal.ts';
+import { type JournalContent, readJournal, removeJournal } from './journal.ts';
 import { undoAll, type UndoStep } from './undo.ts';
 import { HELD_KINDS } from './workloads/finalizers.ts';
 
 const DELETE_MS = 30_000;
 
 /**
- * Undoes what a campaign that was killed has left: first at `containers`, then, when etcd has a quorum, by `commands`. Returns whether
- * there was anything.
+ * First what is undone at `containers`, then, when etcd has a quorum, by `commands`. Of a cluster that is removed next, only `containers to
+ * remove`, without what needs a working etcd.
  */
-export async function undoLeftovers(cluster: OpenCluster, what: 'containers' | 'commands'): Promise<boolean> {
+type Phase = 'containers' | 'containers to remove' | 'commands';
+
+/** Undoes what a campaign that was killed has left. Returns whether there was anything. */
+export async function undoLeftovers(cluster: OpenCluster, what: Phase): Promise<boolean> {
   const { clusterId, config, shell } = cluster;
   const journal = readJournal(config);
   await removeHelpers(shell, clusterId);
   const image = await runningImage(cluster);
   if (journal === undefined || image === undefined) return false;
-  const steps = journal.faults
-    .flatMap((fault) => fault.steps)
-    .filter((step) => isCommand(step) === (what === 'commands'));
+  const steps = stepsOf(journal, what);
   const chaos = openChaosCluster(cluster, image, journal.namespace);
   await undoAll(chaos, steps);
   if (what === 'commands') await removeImages(shell, clusterId);
   return true;
+}
+
+/** In the order in which they were written down. */
+export function stepsOf({ faults }: Pick<JournalContent, 'faults'>, what: Phase): readonly UndoStep[] {
+  const steps = faults.flatMap((fault) => fault.steps).filter((step) => isCommand(step) === (what === 'commands'));
+  if (what !== 'containers to remove') return steps;
+  return steps.map((step) => (step.undo === 'end-restore' ? { ...step, undo: 'remove-file' } : step));
 }
 
 const COMMANDS: readonly UndoStep['undo'][] = ['command', 'compose', 'disarm', 'remove-webhook', 'roll-back'];

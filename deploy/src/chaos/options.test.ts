@@ -5,6 +5,7 @@ import { seededRandom } from '@gantry/base';
 import { expect, onTestFinished, test } from 'vitest';
 import { CommandError } from '../machine/command-error.ts';
 import { NO_CONSENT } from './faults/engine-restart.ts';
+import { NO_LOSS } from './faults/snapshot-restore.ts';
 import { FAULT_KINDS } from './faults/index.ts';
 import { readOptions } from './options.ts';
 import { formatPlan } from './plan-file.ts';
@@ -14,6 +15,7 @@ import { WORKLOADS } from './workloads/index.ts';
 const impossible = new Map([
   ['delay', 'no netem'],
   ['engine-restart', NO_CONSENT],
+  ['snapshot-restored', NO_LOSS],
 ]);
 const choices = { kinds: FAULT_KINDS, impossible, workloads: WORKLOADS };
 const read = (...args: string[]) => readOptions(args, choices, '/', () => 0.5);
@@ -85,6 +87,16 @@ test('the engine is restarted only with the command for it, which makes the faul
   const { kinds, text } = read('--engine-restart', 'systemctl restart docker');
   expect(kinds.map(({ kind }) => kind)).toEqual([...FAULT_KINDS.map(({ kind }) => kind), 'engine-restart']);
   expect(text['engine-restart']).toBe('systemctl restart docker');
+});
+
+test('a snapshot is restored only with consent, under workloads that know what is lost', () => {
+  const asked = ['--faults', 'snapshot-restored', '--workload', 'watchers,counters,quotas,electors'];
+  expect(() => read(...asked)).toThrow('is lost. Allow it with --lose-writes');
+  expect(read(...asked, '--lose-writes').kinds.map(({ kind }) => kind)).toEqual(['snapshot-restored']);
+  expect(() => read('--lose-writes', '--workload', 'counters,jobs,requests')).toThrow(
+    '--workload: jobs,requests cannot tell which of their writes the restore of a snapshot loses',
+  );
+  expect(read('--lose-writes', '--faults', 'kill').workloads).toEqual(WORKLOADS);
 });
 
 test.each([

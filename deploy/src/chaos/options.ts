@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { CommandError } from '../machine/command-error.ts';
 import type { FaultKind, PlannedFault } from './fault.ts';
 import { engineRestart } from './faults/engine-restart.ts';
+import { RESTORE_FAULTS } from './faults/snapshot-restore.ts';
 import { planEach } from './plan.ts';
 import { parsePlan } from './plan-file.ts';
 import type { Workload } from './workloads/workload.ts';
@@ -39,7 +40,7 @@ export interface CampaignOptions {
 }
 
 export const USAGE =
-  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--takeover 15s] [--engine-restart COMMAND] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|none|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
+  'npm run chaos -- [--duration 5m] [--settle 10m] [--calm 75s] [--undisturbed none|20s] [--before 3s] [--takeover 15s] [--engine-restart COMMAND] [--lose-writes] [--rate 10] [--faults all|LIST] [--intensity 1 to 10] [--workload all|none|LIST] [--seed N] [--plan FILE | --replay RUN | --each] [--shrink] [--picture FILE] [--json]';
 const MAX_SEED = 2 ** 32 - 1;
 /** More is more than one process sends. */
 const MAX_RATE = 2_000;
@@ -65,7 +66,7 @@ export function readOptions(...given: Parameters<typeof read>): CampaignOptions 
 
 function read(args: readonly string[], offered: Choices, folder: string, random: Random): CampaignOptions {
   const given = parse(args);
-  const choices = withConsent(offered, given['engine-restart']);
+  const choices = withConsent(offered, given);
   const values = given.replay === undefined ? given : replayed(given, resolve(folder, given.replay));
   const seed =
     values.seed === undefined ? Math.floor(random() * MAX_SEED) : wholeNumber('--seed', values.seed, 0, MAX_SEED);
@@ -76,6 +77,9 @@ function read(args: readonly string[], offered: Choices, folder: string, random:
   const fromFile =
     values.plan === undefined ? undefined : parsePlan(readText('--plan', resolve(folder, values.plan)), choices);
   const plan = values.each ? planEach(kinds, seededRandom(seed)) : fromFile;
+  const workloads =
+    values.workload === 'none' ? [] : chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name);
+  requireRestorable(plan ?? kinds, workloads, choices);
   return {
     seed,
     durationMs: duration('--duration', values.duration),
@@ -86,10 +90,7 @@ function read(args: readonly string[], offered: Choices, folder: string, random:
     rate: wholeNumber('--rate', values.rate ?? String(DEFAULT_RATE), 1, MAX_RATE),
     intensity: wholeNumber('--intensity', values.intensity, 1, 10),
     kinds,
-    workloads:
-      values.workload === 'none'
-        ? []
-        : chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name),
+    workloads,
     plan,
     afterViolations: values.shrink ? 'shrink' : 'end',
     output: values.json ? 'json' : 'lines',
@@ -98,14 +99,36 @@ function read(args: readonly string[], offered: Choices, folder: string, random:
   };
 }
 
-/** With the restart of the engine, where the user gives the command for it. */
-function withConsent(choices: Choices, command: string | undefined): Choices {
-  if (command === undefined) return choices;
-  if (command.trim() === '') throw new CommandError('--engine-restart: the command is empty', USAGE);
-  const added = engineRestart(command);
-  if (!choices.impossible.has(added.kind)) throw new CommandError('--engine-restart: there is no such fault here');
-  const impossible = new Map([...choices.impossible].filter(([kind]) => kind !== added.kind));
-  return { ...choices, kinds: [...choices.kinds, added], impossible };
+/** With the faults that the user allows: the restart of the engine by a command, and the restore of a snapshot. */
+function withConsent(choices: Choices, { 'engine-restart': command, 'lose-writes': losesWrites }: Values): Choices {
+  if (command?.trim() === '') throw new CommandError('--engine-restart: the command is empty', USAGE);
+  const allowed = {
+    '--engine-restart': command === undefined ? [] : [engineRestart(command)],
+    '--lose-writes': losesWrites ? RESTORE_FAULTS : [],
+  };
+  for (const [option, kinds] of Object.entries(allowed)) {
+    if (kinds.some(({ kind }) => !choices.impossible.has(kind)))
+      throw new CommandError(`${option}: there is no such fault here`);
+  }
+  const added = Object.values(allowed).flat();
+  const impossible = new Map([...choices.impossible].filter(([kind]) => added.every((one) => one.kind !== kind)));
+  return { ...choices, kinds: [...choices.kinds, ...added], impossible };
+}
+
+/** Workloads that do not know which of their writes a restore loses would take that for a violation. */
+function requireRestorable(
+  kinds: readonly Pick<FaultKind, 'kind'>[],
+  workloads: readonly Workload[],
+  choices: Choices,
+): void {
+  if (!kinds.some(({ kind }) => RESTORE_FAULTS.some((one) => one.kind === kind))) return;
+  const names = (all: readonly Workload[]) => all.map(({ name }) => name).join(',');
+  const others = workloads.filter(({ restores }) => restores !== 'known');
+  if (others.length === 0) return;
+  throw new CommandError(
+    `--workload: ${names(others)} cannot tell which of their writes the restore of a snapshot loses`,
+    `--workload ${names(choices.workloads.filter(({ restores }) => restores === 'known'))}`,
+  );
 }
 
 /** What the checker reads of a run whose bounds are not its own. */
@@ -124,6 +147,7 @@ function parse(args: readonly string[]) {
       before: { type: 'string', default: '3s' },
       takeover: { type: 'string' },
       'engine-restart': { type: 'string' },
+      'lose-writes': { type: 'boolean', default: false },
       rate: { type: 'string' },
       faults: { type: 'string', default: 'all' },
       intensity: { type: 'string', default: '2' },

@@ -15,14 +15,18 @@ const FAULT: PlannedFault = {
 };
 
 /** A campaign on a cluster that becomes healthy when the test says so. */
-function start(stop: AbortSignal, strike: () => Promise<string> = async () => 'killed') {
+function start(
+  stop: AbortSignal,
+  strike: () => Promise<string> = async () => 'killed',
+  finish: () => Promise<void> = async () => undefined,
+) {
   const clock = new ManualClock();
   const problems: string[] = ['scheduler-1 is not running'];
   const phases: string[] = [];
   const events = { onStart: vi.fn(), onHeal: vi.fn(), onSkip: vi.fn(), onHealthy: vi.fn() };
   const run = {
     cluster: { problems: async () => problems },
-    kinds: [{ kind: 'kill', strike }],
+    kinds: [{ kind: 'kill', strike, finish }],
     journal: { add: vi.fn(), stepsOf: () => [], drop: vi.fn() },
     folder: { fault: ({ phase }: { phase: string }) => phases.push(phase) },
     clock,
@@ -76,4 +80,45 @@ test('a defect of a fault ends the campaign', async () => {
   const ended = expect(result).rejects.toThrow('undefined is not a function');
   await clock.advance(1);
   await ended;
+});
+
+test('what a fault does at its end comes before it is healed, and its failure ends the campaign', async () => {
+  const seen: (readonly string[])[] = [];
+  const { clock, phases, result } = start(new AbortController().signal, undefined, async () => {
+    seen.push([...phases]);
+    throw new CommandError('not restored');
+  });
+  const ended = expect(result).rejects.toThrow('not restored');
+  await clock.advance(1);
+  await ended;
+  expect(seen).toEqual([['start']]);
+  expect(phases).toEqual(['start']);
+});
+
+test('a fault that the user ends does nothing at its end', async () => {
+  const stop = new AbortController();
+  const finish = vi.fn();
+  const { clock, phases, result } = start(
+    stop.signal,
+    async () => {
+      stop.abort();
+      return 'saved';
+    },
+    finish,
+  );
+  await clock.advance(1);
+  expect(await result).toMatchObject({ faults: 1, violations: [] });
+  expect(phases).toEqual(['start', 'heal']);
+  expect(finish).not.toHaveBeenCalled();
+});
+
+test('a command of a fault that ends with the campaign of the user is no defect', async () => {
+  const stop = new AbortController();
+  const { clock, phases, result } = start(stop.signal, undefined, async () => {
+    stop.abort();
+    throw new CommandError('compose stop failed (130)');
+  });
+  await clock.advance(1);
+  expect(await result).toMatchObject({ violations: [] });
+  expect(phases).toEqual(['start', 'heal']);
 });

@@ -1,7 +1,7 @@
 import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
-import { type FaultKind, faultName, type PlannedFault, type Scene } from './fault.ts';
+import { type FaultKind, faultName, type PlannedFault, type RecordedHistory, type Scene } from './fault.ts';
 import type { Journal } from './journal.ts';
 import type { RunFolder } from './recording/run-folder.ts';
 import { undoAll, type UndoTools } from './undo.ts';
@@ -24,6 +24,7 @@ export interface FaultRun {
   /** How long the cluster may take to be healthy again. */
   readonly healthyMs: number;
   readonly events: FaultEvents;
+  readonly history?: RecordedHistory;
 }
 
 /** How many faults acted, and what was wrong. */
@@ -81,9 +82,12 @@ async function runFault(run: FaultRun, fault: PlannedFault, stop: AbortSignal): 
   await pause(clock, fault.atMs, stop);
   if (stop.aborted) return 'skipped';
   const described = { id: fault.id, kind: fault.kind, target: describeTarget(fault) };
+  const scene = sceneOf(run, fault);
+  const kind = run.kinds.find((one) => one.kind === fault.kind);
+  if (kind === undefined) throw new CommandError(`there is no fault ${fault.kind}`);
   let detail: string;
   try {
-    detail = await strike(run, fault);
+    detail = await kind.strike(scene);
   } catch (error) {
     await heal(run, fault);
     if (!(error instanceof CommandError)) throw error;
@@ -93,6 +97,13 @@ async function runFault(run: FaultRun, fault: PlannedFault, stop: AbortSignal): 
   folder.fault({ ...described, phase: 'start', detail });
   events.onStart(fault, detail);
   await pause(clock, fault.durationMs, stop);
+  try {
+    if (!stop.aborted) await kind.finish?.(scene, stop);
+  } catch (error) {
+    await heal(run, fault);
+    // Ctrl-C in a terminal also ends programs that the campaign has started.
+    if (!stop.aborted || !(error instanceof CommandError)) throw error;
+  }
   await heal(run, fault);
   folder.fault({ ...described, phase: 'heal' });
   events.onHeal(fault);
@@ -101,21 +112,20 @@ async function runFault(run: FaultRun, fault: PlannedFault, stop: AbortSignal): 
 
 const describeTarget = ({ target, peer }: PlannedFault) => (peer === undefined ? target : `${target} ${peer}`);
 
-async function strike({ cluster, kinds, journal }: FaultRun, fault: PlannedFault): Promise<string> {
-  const kind = kinds.find((one) => one.kind === fault.kind);
-  if (kind === undefined) throw new CommandError(`there is no fault ${fault.kind}`);
-  const scene: Scene = {
+function sceneOf({ cluster, journal, history }: FaultRun, fault: PlannedFault): Scene {
+  return {
     engine: cluster.engine,
     fault,
     random: seededRandom(Math.floor(fault.choice * 2 ** 32)),
     undoLater: async (steps) => await Promise.resolve(journal.add(fault.id, steps)),
     folder: cluster.folder,
     compose: cluster.compose,
+    command: cluster.command,
+    ...(history === undefined ? {} : { history }),
     requireUnchanged: cluster.requireUnchanged,
     api: cluster.connect,
     rollTo: cluster.rollTo,
   };
-  return await kind.strike(scene);
 }
 
 /** A fault that overlaps may keep a step from working for a while, and a busy engine too. */

@@ -39,7 +39,7 @@ export async function recordUndisturbed(
   const over = new AbortController();
   try {
     await makeNamespace(cluster, namespace);
-    const parts = { ...tools, folder, tally: new Tally(), over: over.signal };
+    const parts = { ...tools, folder, tally: new Tally(), isLost: () => false, over: over.signal };
     const workloads = await startWorkloads(parts, options, end.signal);
     await pause(clock, options.undisturbedMs, stop);
     end.abort();

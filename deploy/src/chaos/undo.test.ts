@@ -1,5 +1,8 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ChaosEngine, readInspection, signalScript } from './engine.ts';
 import type { Scene } from './fault.ts';
 import { PROCESS_FAULTS } from './faults/process.ts';
@@ -59,11 +62,63 @@ function fakeEngine(containers: Readonly<Record<string, Fake>>) {
       compose: (args: readonly string[]) => note('compose', args),
       removeWebhook: (name: string) => note('remove-webhook', [name]),
       rollTo: (image: string | undefined) => note('roll', [image ?? 'back']),
+      lockRestore: () => ({ [Symbol.dispose]: () => undefined }),
     },
     asked,
     commands,
   };
 }
+
+/** A snapshot in a folder of the test. */
+function makeSnapshot(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'chaos-undo-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'restored-f1.tar');
+  writeFileSync(file, '');
+  return file;
+}
+
+test('after a restore that was interrupted, the members are started, and the snapshot is kept until they serve', async () => {
+  const { tools, commands } = fakeEngine({});
+  const file = makeSnapshot();
+  const step = { undo: 'end-restore', file } as const;
+  const clock = new ManualClock();
+  const failures = ['no quorum'];
+  const revision = async () => {
+    const [why] = failures.splice(0, 1);
+    if (why !== undefined) throw new Error(why);
+    return await Promise.resolve(7);
+  };
+  const etcd = { ...tools.engine.options.etcd, members: ['etcd-0'], revision };
+  const engine = new ChaosEngine({ ...tools.engine.options, clock, etcd });
+  let isRestoring = true;
+  const lockRestore = () => (isRestoring ? undefined : { [Symbol.dispose]: () => undefined });
+  const undone = undoAll({ ...tools, engine, lockRestore }, [step]);
+  await clock.advance(2_000);
+  expect(commands).toEqual([]);
+  isRestoring = false;
+  await clock.advance(1_000);
+  expect(commands).toEqual(['compose start etcd-0']);
+  expect(existsSync(file)).toBe(true);
+  await clock.advance(1_000);
+  await undone;
+  expect(existsSync(file)).toBe(false);
+  // Repeated, it does nothing.
+  await undoAll({ ...tools, engine, lockRestore }, [step]);
+  expect(commands).toHaveLength(2);
+});
+
+test('if etcd does not serve after a restore, the snapshot is kept, and the message says how to go on', async () => {
+  const { tools } = fakeEngine({});
+  const file = makeSnapshot();
+  const clock = new ManualClock();
+  const engine = new ChaosEngine({ ...tools.engine.options, clock });
+  const undone = undoAll({ ...tools, engine }, [{ undo: 'end-restore', file }]);
+  const failed = expect(undone).rejects.toThrow(/etcd does not serve .*npm run snapshot -- restore/);
+  await clock.advance(300_000);
+  await failed;
+  expect(existsSync(file)).toBe(true);
+});
 
 test('steps are undone from the last to the first', async () => {
   const { tools, asked, commands } = fakeEngine({ a: { state: 'paused' }, b: { state: 'exited' } });

@@ -1,6 +1,8 @@
+import { existsSync, rmSync } from 'node:fs';
 import { errorMessage } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 import type { ChaosContainer, ChaosEngine, Limits } from './engine.ts';
+import { untilRight } from './workloads/until-right.ts';
 
 /**
  * How to undo a part of a fault. Each step can be repeated, and is done with nothing where its container is gone. Containers are named by
@@ -31,6 +33,12 @@ export type UndoStep =
   | { readonly undo: 'roll-back'; readonly image: string }
   /** Runs a command of the checkout, such as `etcd replace etcd-1`. */
   | { readonly undo: 'command'; readonly name: string; readonly args: readonly string[] }
+  | { readonly undo: 'remove-file'; readonly file: string }
+  /**
+   * After a restore that may have been interrupted: starts the members of etcd, and removes the snapshot once they serve, with the former data or
+   * with the snapshot's. Nothing is restored, because the cluster may have been used since.
+   */
+  | { readonly undo: 'end-restore'; readonly file: string }
   /** Waits until the Docker Engine responds. */
   | { readonly undo: 'await-engine' }
   /** Takes back all alarms of etcd. */
@@ -45,7 +53,12 @@ export interface UndoTools {
   removeWebhook(name: string): Promise<void>;
   /** Replaces the services one after the other by those of another image, or of the cluster's own one. */
   rollTo(image: string | undefined): Promise<void>;
+  /** The lock of `npm run snapshot -- restore`; undefined while one runs. */
+  lockRestore(): Disposable | undefined;
 }
+
+/** How long a restore may go on, and how long etcd may then take to serve. */
+const RESTORE_MS = 180_000;
 
 /** Runs the steps, the last one first. Runs all of them, and then throws CommandError with what failed. */
 export async function undoAll(tools: UndoTools, steps: readonly UndoStep[]): Promise<void> {
@@ -62,12 +75,15 @@ export async function undoAll(tools: UndoTools, steps: readonly UndoStep[]): Pro
 
 export function describeStep(step: UndoStep): string {
   if ('container' in step) return `${step.undo} ${step.container.slice(0, 12)}`;
-  return [step.undo, ...('name' in step ? [step.name] : []), ...('args' in step ? step.args : [])].join(' ');
+  const file = 'file' in step ? [step.file] : [];
+  return [step.undo, ...('name' in step ? [step.name] : []), ...('args' in step ? step.args : []), ...file].join(' ');
 }
 
 async function undo(tools: UndoTools, step: UndoStep): Promise<void> {
   const { engine, command, compose } = tools;
   if (step.undo === 'command') return await command(step.name, step.args);
+  if (step.undo === 'remove-file') return rmSync(step.file, { force: true });
+  if (step.undo === 'end-restore') return await endRestore(tools, step.file);
   if (step.undo === 'await-engine') return await engine.untilResponds();
   if (step.undo === 'disarm') return void (await engine.options.etcd.ctl(['alarm', 'disarm']));
   if (step.undo === 'compose') return await compose(step.args);
@@ -85,6 +101,26 @@ async function undo(tools: UndoTools, step: UndoStep): Promise<void> {
   }
   const container = await engine.own(step.container);
   if (container !== undefined) await undoAt(engine, container, step);
+}
+
+async function endRestore({ engine, compose, lockRestore }: UndoTools, file: string): Promise<void> {
+  if (!existsSync(file)) return;
+  const { clock, etcd } = engine.options;
+  const look = async () => {
+    // Of a campaign that was killed, the command that restores may still run.
+    using lock = lockRestore();
+    if (lock === undefined) return ['the restore goes on'];
+    await compose(['start', ...etcd.members]);
+    await etcd.revision();
+    return [];
+  };
+  const wrong = await untilRight(clock, look, { limitMs: RESTORE_MS });
+  if (wrong.length > 0) {
+    throw new CommandError(
+      `etcd does not serve after the restore of ${file}, which npm run snapshot -- restore can repeat: ${wrong.join('; ')}`,
+    );
+  }
+  rmSync(file, { force: true });
 }
 
 type ContainerStep = Extract<UndoStep, { readonly container: string }>;

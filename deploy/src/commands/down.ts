@@ -33,7 +33,7 @@ await runCommand(async () => {
   if (readJournal(config) !== undefined) {
     await progress.step(
       'faults of `npm run chaos`',
-      async () => void (await undoLeftovers(await openCluster(), 'containers')),
+      async () => void (await undoLeftovers(await openCluster(), 'containers to remove')),
     );
     removeJournal(config);
   }

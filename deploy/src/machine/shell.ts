@@ -14,6 +14,8 @@ export interface ShellOptions {
   readonly onLine?: (line: string) => void;
   /** Milliseconds after which the program is killed. Unlimited if not given. */
   readonly timeoutMs?: number;
+  /** `own`: signals of the terminal, such as Ctrl-C, do not reach the program and those that it starts. */
+  readonly group?: 'own';
 }
 
 /** Runs programs on this machine. */
@@ -34,6 +36,7 @@ export function createShell(folder: string, inherited: Readonly<Record<string, s
           cwd: folder,
           env: { ...inherited, ...options.env },
           stdio: ['ignore', 'pipe', 'pipe'],
+          detached: options.group === 'own',
           ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs, killSignal: 'SIGKILL' as const }),
         });
         let stdout = '';

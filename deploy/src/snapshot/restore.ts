@@ -10,11 +10,15 @@ import { CommandError } from '../machine/command-error.ts';
 import { mustRun } from '../machine/shell.ts';
 import { ETCD_UID } from '../pki/roles.ts';
 import { inContainer, keyVolumes, LIMIT_MS, POLL_MS, presentSealingKeys } from './key-volumes.ts';
+import { lockRestore } from './restore-lock.ts';
 import { parseSnapshotFacts, type SnapshotFacts, unreadableSecrets } from './snapshot-file.ts';
 
 const clock = systemClock;
-/** More than a cluster writes between a snapshot and its restore, so that no client has seen a newer revision. */
-const BUMP = '1000000000';
+/**
+ * So many revisions after the snapshot's the history goes on. It is more than a cluster writes between a snapshot and its restore, so that no
+ * client has seen a newer revision.
+ */
+export const RESTORED_LATER = 1_000_000_000;
 
 function volumeOf({ clusterId }: OpenCluster): string {
   return `${clusterId}_restore`;
@@ -63,7 +67,7 @@ async function prepareMembers(etcd: EtcdTools, volume: string): Promise<void> {
     ];
     const urls = ['--initial-advertise-peer-urls', `https://${member}:2380`];
     // Clients with a newer version list again, instead of waiting for events that this history does not have.
-    const history = ['--bump-revision', BUMP, '--mark-compacted'];
+    const history = ['--bump-revision', String(RESTORED_LATER), '--mark-compacted'];
     const data = ['--data-dir', `/all/data/${member}`];
     const args = ['snapshot', 'restore', '/all/etcd.db', ...cluster, ...urls, ...history, ...data];
     await etcd.util(args, [`${volume}:/all`]);
@@ -88,6 +92,8 @@ interface RestoreOptions {
 export async function restore(context: OpenCluster, file: string, { keys, unreadable }: RestoreOptions): Promise<void> {
   const { clusterId, config, etcd, project, progress } = context;
   const { members } = etcd.layout;
+  using lock = lockRestore(config);
+  if (lock === undefined) throw new CommandError('another snapshot of this cluster is being restored');
   await withContents(context, file, async (facts) => {
     if (facts.clusterId !== clusterId) {
       throw new CommandError(

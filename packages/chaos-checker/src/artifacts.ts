@@ -191,6 +191,30 @@ export const METRIC_LINE = z.object({
  */
 export const UNDISTURBED_KEYS = INITIAL_KEYS;
 
+/**
+ * `restores.jsonl` (optional): a snapshot was restored while the run went on, which cuts etcd's history. What was written after
+ * `snapshotRevision` is lost by intent. At `stoppedMs` no API server ran any more, and etcd had `lastRevision`. `keys` are the state at
+ * `revision`, after which the history goes on.
+ */
+export const RESTORE_LINE = z
+  .object({
+    atMs: ms,
+    stoppedMs: ms,
+    snapshotRevision: count,
+    lastRevision: count,
+    revision: count,
+    keys: z.array(KEY_VALUE),
+  })
+  .refine(({ snapshotRevision, lastRevision }) => snapshotRevision <= lastRevision, {
+    path: ['lastRevision'],
+    message: 'is before the snapshot',
+  })
+  .refine(({ lastRevision, revision }) => lastRevision < revision, {
+    path: ['revision'],
+    message: 'is one of the history before the restore',
+  });
+
+export type RestoreLine = z.infer<typeof RESTORE_LINE>;
 export type Run = z.infer<typeof RUN>;
 export type PlannedFault = z.infer<typeof PLANNED_FAULT>;
 export type KeyValue = z.infer<typeof KEY_VALUE>;

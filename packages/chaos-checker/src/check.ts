@@ -18,7 +18,15 @@ export async function check(folder: string, more: (world: World) => readonly Obs
   world.undisturbed = await readUndisturbed(folder, run);
   const checks = startChecks(world, parts);
   const load = new ClientLoadObserver(world);
-  await replay(folder, { run, parts, world, observers: [...activeOf(checks), load, ...more(world)] });
+  const lasting = [load, ...more(world)];
+  await replay(folder, {
+    run,
+    parts,
+    world,
+    observers: activeOf(checks),
+    renew: () => renewed(checks, world),
+    lasting,
+  });
   const invariants = checks.map(({ invariant: { id, title, unit, needs }, findings, missing }) => {
     const broken = needs.includes('etcd') ? world.problems[0] : undefined;
     return findings.verdict(id, title, unit, missing === undefined ? broken : absence(missing, parts));
@@ -39,7 +47,8 @@ export async function checkUntil(folder: string, untilMs: number): Promise<Verdi
   const parts = await partsOf(folder, run);
   const world = new World(run);
   const checks = startChecks(world, parts);
-  await replay(folder, { run, parts, world, observers: activeOf(checks), untilMs });
+  const renew = () => renewed(checks, world);
+  await replay(folder, { run, parts, world, observers: activeOf(checks), renew, untilMs });
   const invariants = checks.map(({ invariant: { id, title, unit }, findings, observer }) => {
     const open = observer.finish === undefined ? `no ${unit} yet` : 'decided at the end';
     const verdict = findings.verdict(id, title, unit, undefined);
@@ -65,6 +74,13 @@ function startChecks(world: World, parts: Parts): readonly Check[] {
 
 function activeOf(checks: readonly Check[]): readonly Observer[] {
   return checks.flatMap(({ missing, observer }) => (missing === undefined ? [observer] : []));
+}
+
+/** Observers for another history, with the same findings. */
+function renewed(checks: readonly Check[], world: World): readonly Observer[] {
+  return checks.flatMap(({ invariant, findings, missing }) =>
+    missing === undefined ? [invariant.observe(world, findings)] : [],
+  );
 }
 
 function absence(part: keyof Parts, parts: Parts): string {

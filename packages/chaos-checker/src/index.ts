@@ -5,6 +5,7 @@ export {
   FAULT_LINE,
   INITIAL_KEYS,
   METRIC_LINE,
+  RESTORE_LINE,
   RUN,
   UNDISTURBED_KEYS,
   type ClientLine,
@@ -20,6 +21,7 @@ export {
   type MetricLine,
   type Observation,
   type PlannedFault,
+  type RestoreLine,
   type Run,
 } from './artifacts.ts';
 export { ArtifactError, namesIn, readLines, readRun, type Source } from './read-artifacts.ts';

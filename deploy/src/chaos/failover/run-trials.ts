@@ -124,6 +124,7 @@ async function strike(
     undoLater: async (steps) => await Promise.resolve(journal.add(id, steps)),
     folder: cluster.folder,
     compose: cluster.compose,
+    command: cluster.command,
     requireUnchanged: cluster.requireUnchanged,
     api: cluster.connect,
     rollTo: cluster.rollTo,

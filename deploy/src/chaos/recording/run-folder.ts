@@ -1,7 +1,16 @@
 import { createWriteStream, mkdirSync, writeFileSync, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { dirname, join } from 'node:path';
-import type { ClientLine, EngineLine, EtcdLine, FaultLine, InitialKeys, MetricLine, Run } from '@gantry/chaos-checker';
+import type {
+  ClientLine,
+  EngineLine,
+  EtcdLine,
+  FaultLine,
+  InitialKeys,
+  MetricLine,
+  RestoreLine,
+  Run,
+} from '@gantry/chaos-checker';
 import type { Clock } from '@gantry/base';
 
 /** Without the time, which the folder adds. */
@@ -11,6 +20,7 @@ export type EngineRecord = Untimed<EngineLine>;
 export type FaultRecord = Untimed<FaultLine>;
 export type ClientRecord = Untimed<ClientLine>;
 export type MetricRecord = Untimed<MetricLine>;
+export type RestoreRecord = Untimed<RestoreLine>;
 
 /** Writes the artefacts of a run as they arise; packages/chaos-checker describes and reads them. Dispose of it to flush the files. */
 export class RunFolder implements AsyncDisposable {
@@ -43,6 +53,10 @@ export class RunFolder implements AsyncDisposable {
 
   metrics(service: string, record: MetricRecord): number {
     return this.#append(`metrics/${service}.jsonl`, record);
+  }
+
+  restore(record: RestoreRecord): number {
+    return this.#append('restores.jsonl', record);
   }
 
   initialKeys(keys: InitialKeys): void {

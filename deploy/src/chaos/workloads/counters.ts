@@ -14,13 +14,15 @@ const countOf = (value: string | undefined) => Number(value?.split('@')[0] ?? Nu
 /** Clients that read a number and write the next one, guarded by its version. */
 export const COUNTER_WORKLOAD: Workload = {
   name: 'counters',
+  restores: 'known',
   what: 'Clients increment numbers in ConfigMaps by guarded updates; each acknowledged increment must count.',
   start: startCounters,
 };
 
 interface Counter {
   readonly name: string;
-  acknowledged: number;
+  /** Versions of acknowledged increments. */
+  readonly acknowledged: string[];
   unknown: number;
 }
 
@@ -28,7 +30,7 @@ async function startCounters(context: WorkloadContext, stop: AbortSignal): Promi
   const { namespace } = context;
   const counters: readonly Counter[] = Array.from({ length: COUNTERS }, (_, index) => ({
     name: `counter-${index}`,
-    acknowledged: 0,
+    acknowledged: [],
     unknown: 0,
   }));
   const first = new RecordedClient(context, 'counters-0');
@@ -91,20 +93,21 @@ async function work(context: WorkloadContext, { client, counters, index }: Worke
         value,
         readValue: valueOf,
       } as const;
-      const { kind } = await client.send(request, (signal) => client.api.update(CONFIG_MAPS, object, signal));
-      if (kind === 'ok') counter.acknowledged++;
-      if (kind === 'unknown') counter.unknown++;
+      const sent = await client.send(request, (signal) => client.api.update(CONFIG_MAPS, object, signal));
+      if (sent.kind === 'ok') counter.acknowledged.push(sent.object?.metadata.resourceVersion ?? '');
+      if (sent.kind === 'unknown') counter.unknown++;
     }
     await pause(clock, EVERY_MS, stop);
   }
 }
 
-/** Each acknowledged increment counts once, and each unknown one once or not at all. */
-async function judge({ connect, namespace, untilRight }: WorkloadContext, counters: readonly Counter[]) {
+/** Each acknowledged increment that no restore has lost counts once, and each unknown one once or not at all. */
+async function judge({ connect, namespace, untilRight, isLost }: WorkloadContext, counters: readonly Counter[]) {
   using api = connect();
   return await untilRight(async (signal) => {
     const wrong: string[] = [];
-    for (const { name, acknowledged, unknown } of counters) {
+    for (const { name, acknowledged: versions, unknown } of counters) {
+      const acknowledged = versions.filter((version) => !isLost(version)).length;
       try {
         const count = countOf(valueOf(await api.get(CONFIG_MAPS, { namespace, name }, signal)));
         if (count < acknowledged || count > acknowledged + unknown) {

@@ -18,6 +18,7 @@ function ignore(): void {}
 /** Writers that a Lease elects, as any user's program does it. */
 export const ELECTOR_WORKLOAD: Workload = {
   name: 'electors',
+  restores: 'known',
   what: "Two programs of the user's own elect a writer by a Lease (the elector of @gantry/operator), and are cut off from the API by turns; by their own records, never do both lead.",
   start: startElectors,
 };

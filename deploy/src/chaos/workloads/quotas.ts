@@ -12,6 +12,7 @@ const OWN = 'gantry.chaos/quota';
 /** More creations than a quota allows. */
 export const QUOTA_WORKLOAD: Workload = {
   name: 'quotas',
+  restores: 'known',
   what: 'Three clients create and delete Secrets under a quota of five; there are never more, and the quota counts what is there.',
   start: startQuotas,
 };

@@ -53,6 +53,7 @@ async function run(answer: (write: ObjectWrite, send: Send) => Promise<KubeObjec
         random: seededRandom(3),
         untilRight: async (look) => await untilRight(clock, look, { limitMs: 20_000 }),
         create: async () => await Promise.reject(new Error('nothing is created before')),
+        isLost: () => false,
         interrupted: NEVER,
         over: NEVER,
       },

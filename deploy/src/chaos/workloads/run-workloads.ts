@@ -27,13 +27,14 @@ export interface WorkloadParts {
   readonly tally: Tally;
   /** How long workloads wait for the cluster to be right in the end. */
   readonly patience: Required<Patience>;
+  readonly isLost: WorkloadContext['isLost'];
   /** Ends all that the workloads have started, also where one of them cannot start. */
   readonly over: AbortSignal;
 }
 
 /** Starts the workloads, one after the other. */
 export async function startWorkloads(
-  { cluster, clock, namespace, folder, tally, patience, over }: WorkloadParts,
+  { cluster, clock, namespace, folder, tally, patience, isLost, over }: WorkloadParts,
   { workloads, seed, rate }: Pick<CampaignOptions, 'workloads' | 'seed' | 'rate'>,
   stop: AbortSignal,
 ): Promise<readonly RunningWorkload[]> {
@@ -63,6 +64,7 @@ export async function startWorkloads(
     clock,
     rate,
     untilRight: waiting,
+    isLost,
     interrupted,
   };
   for (const [index, workload] of workloads.entries()) {

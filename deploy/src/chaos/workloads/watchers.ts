@@ -12,6 +12,7 @@ const LIST_MS = 30_000;
 /** Clients that follow all changes, and go on where they were when a watch ends. */
 export const WATCHER_WORKLOAD: Workload = {
   name: 'watchers',
+  restores: 'known',
   what: 'Watches of the namespace are opened again at their last version whenever they end; each change must be seen once and in order.',
   start: startWatchers,
 };

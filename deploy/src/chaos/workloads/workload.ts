@@ -27,6 +27,8 @@ export interface WorkloadContext {
     look: (signal: AbortSignal) => Promise<readonly string[]>,
     limitMs?: number,
   ) => Promise<readonly string[]>;
+  /** Whether a version was written after a snapshot that was restored since. */
+  readonly isLost: (resourceVersion: string) => boolean;
   /** The user has ended the campaign: nothing is waited for any more. */
   readonly interrupted: AbortSignal;
   /** The run is over, whether it has come to its end or has failed: what still runs ends. */
@@ -38,6 +40,8 @@ export interface Workload {
   readonly name: string;
   /** One sentence for `--help` and docs/chaos.md. */
   readonly what: string;
+  /** It knows which of its writes the restore of a snapshot loses; absent: it would take that for a violation. */
+  readonly restores?: 'known';
   /** It is nothing without agents that run pods. */
   readonly pods?: 'needed';
   /** Creates its objects and works until `stop`. */

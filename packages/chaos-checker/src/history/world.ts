@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { EngineLine, EtcdEvent, FaultLine, Run } from '../artifacts.ts';
+import type { EngineLine, EtcdEvent, FaultLine, KeyValue, Run } from '../artifacts.ts';
 import type { Source } from '../read-artifacts.ts';
 import type { ApiObject } from './api-objects.ts';
 import { decodeKubernetes, KubernetesNames } from './kubernetes-storage.ts';
@@ -79,6 +79,10 @@ export interface ContainerChange {
   readonly source: Source;
 }
 
+/** What is there of a key: how often it was written since its creation, when it was created and written, and its value where that is kept. */
+export type KeyVersion = Pick<KeyValue, 'version' | 'createRevision' | 'modRevision'> &
+  Partial<Pick<KeyValue, 'value'>>;
+
 const POD_UID = 'io.kubernetes.pod.uid';
 const NO_FENCE: Fence = { electionKey: '', epoch: 0, incarnation: '' };
 const DELETED = '/gantry/deleted';
@@ -109,7 +113,11 @@ export class World {
   /** What is wrong with the artefacts; nothing that needs etcd's history is certain then. */
   readonly problems: string[] = [];
   nowMs = 0;
-  readonly #versions = new Map<string, { version: number; createRevision: number }>();
+  /** Another object after each restore of a snapshot. */
+  history: object = {};
+  /** Whether `versions` has the values: only where a snapshot was restored, they are needed. */
+  values: 'kept' | 'forgotten' = 'forgotten';
+  readonly #versions = new Map<string, KeyVersion>();
   /** How many resourceVersions a revision of etcd has. */
   readonly versionsPerRevision: number;
   /** Of Kubernetes' objects; undefined where etcd is Gantry's. */
@@ -147,6 +155,19 @@ export class World {
     if (this.problems.length < 100) this.problems.push(what);
   }
 
+  /** What is there of each key. */
+  versions(): ReadonlyMap<string, KeyVersion> {
+    return new Map(this.#versions);
+  }
+
+  /** Takes the state after a snapshot was restored for etcd's, and `atMs` for when it arose. Containers and faults are what they were. */
+  restore(keys: readonly KeyValue[], atMs: number, source: Source): void {
+    for (const map of [this.objects, this.byResource, this.byUid, this.dependents, this.terms, this.#versions])
+      map.clear();
+    this.history = {};
+    for (const kv of keys) this.applyInitial(kv.key, { ...kv, type: 'put' }, source, atMs);
+  }
+
   /** Applies the events of one revision. Returns what they changed. */
   applyRevision(
     revision: number,
@@ -176,12 +197,12 @@ export class World {
     return { changes, keys };
   }
 
-  /** The state before the first revision. */
-  applyInitial(key: string, event: EtcdEvent & { type: 'put' }, source: Source): void {
-    this.#versions.set(key, { version: event.version, createRevision: event.createRevision });
+  /** The state before the first revision, or after a restore. */
+  applyInitial(key: string, event: EtcdEvent & { type: 'put' }, source: Source, atMs = 0): void {
+    this.#setVersion(event);
     if (key.startsWith(REGISTRY))
-      this.#applyObject(event, { revision: event.modRevision, atMs: 0, source }, new Map(), new Map());
-    else this.#applyKey(event, 0, source);
+      this.#applyObject(event, { revision: event.modRevision, atMs, source }, new Map(), new Map());
+    else this.#applyKey(event, atMs, source);
   }
 
   /** A version that skips one shows that an event is missing. */
@@ -198,7 +219,12 @@ export class World {
       const what = `version ${event.version} of ${event.key} follows ${before?.version ?? 'none'}`;
       this.problem(`${source.file}:${source.line}: ${what}: events are missing`);
     }
-    this.#versions.set(event.key, { version: event.version, createRevision: event.createRevision });
+    this.#setVersion(event);
+  }
+
+  #setVersion({ key, version, createRevision, modRevision, value }: KeyValue): void {
+    const kept = this.values === 'kept' ? { value } : {};
+    this.#versions.set(key, { version, createRevision, modRevision, ...kept });
   }
 
   #applyKey(event: EtcdEvent, atMs: number, source: Source): KeyChange {

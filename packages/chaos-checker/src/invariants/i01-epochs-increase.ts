@@ -1,5 +1,15 @@
+import type { World } from '../history/world.ts';
 import type { Source } from '../read-artifacts.ts';
 import type { Invariant } from './invariant.ts';
+
+interface HighestTerm {
+  readonly epoch: number;
+  readonly holder: string;
+  readonly source: Source;
+}
+
+/** By election; also those that the restore of a snapshot has lost, which agents and API servers have obeyed. */
+const known = new WeakMap<World, Map<string, HighestTerm>>();
 
 /**
  * I1 (Gantry's fences; Kubernetes' leaseTransitions). The epochs of an election, which are create revisions of its key, strictly
@@ -12,10 +22,11 @@ export const epochsIncrease: Invariant = {
   unit: 'terms',
   needs: ['etcd'],
   observe(world, findings) {
-    const highest = new Map<string, { epoch: number; holder: string; source: Source }>();
+    const highest = known.get(world) ?? new Map<string, HighestTerm>();
+    known.set(world, highest);
     return {
       begin() {
-        for (const [key, term] of world.terms) highest.set(key, term);
+        for (const [key, term] of world.terms) if (term.epoch > (highest.get(key)?.epoch ?? 0)) highest.set(key, term);
       },
       key({ key, value, createRevision: epoch, revision, atMs, source }) {
         if (!key.startsWith('/gantry/elections/') || value === undefined) return;

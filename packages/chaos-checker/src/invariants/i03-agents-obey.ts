@@ -25,6 +25,14 @@ export const agentsObey: Invariant = {
       if (pod?.spec?.nodeName !== undefined) nodes.set(uid, pod.spec.nodeName);
     };
     const pending: { what: string; uid: string; node: string; atMs: number; source: Source }[] = [];
+    /** A member's watch may deliver the binding after the engine reports the start. */
+    const judge = () => {
+      for (const { what, uid, node, atMs, source } of pending) {
+        const bound = nodes.get(uid);
+        if (statics.has(uid) || bound === node) continue;
+        findings.violation(atMs, `${what}, which is bound to ${bound ?? 'no node'}`, source);
+      }
+    };
     return {
       begin() {
         for (const { object } of world.list('pods')) learn(object);
@@ -48,14 +56,8 @@ export const agentsObey: Invariant = {
           findings.violation(atMs, `${what}, which was removed ${atMs - since} ms before`, source);
         }
       },
-      finish() {
-        // A member's watch may deliver the binding after the engine reports the start.
-        for (const { what, uid, node, atMs, source } of pending) {
-          const bound = nodes.get(uid);
-          if (statics.has(uid) || bound === node) continue;
-          findings.violation(atMs, `${what}, which is bound to ${bound ?? 'no node'}`, source);
-        }
-      },
+      cut: judge,
+      finish: judge,
     };
   },
 };

@@ -1,6 +1,6 @@
 import type { ClientOperation } from '../artifacts.ts';
 import { checkLinearizable, type Operation } from '../linearizability.ts';
-import type { ObjectVersion } from '../history/world.ts';
+import type { ObjectVersion, World } from '../history/world.ts';
 import type { Source } from '../read-artifacts.ts';
 import { ClientOperations, type Completed } from './client-operations.ts';
 import type { Invariant } from './invariant.ts';
@@ -13,7 +13,7 @@ interface ObjectHistory {
   readonly pending: Set<string>;
   /** Values that etcd's history has. */
   readonly committed: Set<string>;
-  /** The value of each resourceVersion that a client was told. */
+  /** The value of each resourceVersion that a client was told, also before a snapshot was restored. */
   readonly values: Map<string, string>;
   /** The first version that is known, as JSON: it may hold a value that no client wrote. */
   first: string | undefined;
@@ -45,7 +45,7 @@ export const linearizable: Invariant = {
         operations: [],
         pending: new Set(),
         committed: new Set(),
-        values: new Map(),
+        values: valuesOf(world, key),
         first: textOf(world.objects.get(key)),
         excluded: undefined,
       };
@@ -57,6 +57,27 @@ export const linearizable: Invariant = {
       const operation = toOperation(completed, history, clientNumber(clients, completed.client));
       if (operation === 'excluded') history.excluded = 'requests have a precondition that no client was told';
       else if (operation !== undefined) history.operations.push(operation);
+    };
+    const judge = () => {
+      for (const one of pairs.rest()) add(one);
+      for (const [key, { operations, committed, excluded, first }] of histories) {
+        if (!operations.some(({ written }) => written !== undefined)) continue;
+        if (excluded !== undefined) {
+          findings.undecided(excluded);
+          continue;
+        }
+        const resolved = operations.flatMap((operation) => resolve(operation, committed));
+        const verdict = checkLinearizable([...before(resolved, first), ...resolved]);
+        if (verdict.linearizable === undefined) {
+          findings.undecided('the search for an order took too long');
+          continue;
+        }
+        findings.checked(resolved.length);
+        if (verdict.linearizable) continue;
+        const stuck = verdict.stuckAt.filter((one): one is Recorded => 'sources' in one);
+        const what = `${key}: no order of the requests explains ${stuck.map(describe).join(', ')}`;
+        findings.violation(stuck[0]?.calledAt ?? 0, what, ...stuck.flatMap(({ sources }) => sources));
+      }
     };
     return {
       client(line, source) {
@@ -84,41 +105,38 @@ export const linearizable: Invariant = {
           history.committed.add(value);
         }
       },
-      finish() {
-        for (const one of pairs.rest()) add(one);
-        for (const [key, { operations, committed, excluded, first }] of histories) {
-          if (!operations.some(({ written }) => written !== undefined)) continue;
-          if (excluded !== undefined) {
-            findings.undecided(excluded);
-            continue;
-          }
-          const resolved = operations.flatMap((operation) => resolve(operation, committed));
-          const verdict = checkLinearizable([...before(resolved, first), ...resolved]);
-          if (verdict.linearizable === undefined) {
-            findings.undecided('the search for an order took too long');
-            continue;
-          }
-          findings.checked(resolved.length);
-          if (verdict.linearizable) continue;
-          const stuck = verdict.stuckAt.filter((one): one is Recorded => 'sources' in one);
-          const what = `${key}: no order of the requests explains ${stuck.map(describe).join(', ')}`;
-          findings.violation(stuck[0]?.calledAt ?? 0, what, ...stuck.flatMap(({ sources }) => sources));
-        }
-      },
+      cut: judge,
+      finish: judge,
     };
   },
 };
+
+/** By key. */
+const told = new WeakMap<World, Map<string, Map<string, string>>>();
+
+function valuesOf(world: World, key: string): Map<string, string> {
+  const ofWorld = told.get(world) ?? new Map<string, Map<string, string>>();
+  told.set(world, ofWorld);
+  const values = ofWorld.get(key) ?? new Map<string, string>();
+  ofWorld.set(key, values);
+  return values;
+}
 
 function textOf(version: ObjectVersion | undefined): string | undefined {
   return version === undefined ? undefined : JSON.stringify(version.object);
 }
 
-/** The creation by somebody else, of the first value that was read although no client wrote it. It need not have happened yet. */
+/**
+ * The creation of the value that was there before the requests, by somebody else or before a restore: the first one that was read or
+ * replaced, although no client wrote it. It need not have happened yet.
+ */
 function before(operations: readonly Recorded[], first: string | undefined): readonly Operation[] {
   const written = new Set(operations.map((operation) => operation.written));
-  const foreign = operations.flatMap(({ outcome }) =>
-    outcome.kind === 'ok' && outcome.value !== undefined && !written.has(outcome.value) ? [outcome.value] : [],
-  );
+  const foreign = operations.flatMap(({ request, outcome }) => {
+    if (outcome.kind !== 'ok') return [];
+    const value = outcome.value ?? ('expected' in request ? request.expected : undefined);
+    return value !== undefined && !written.has(value) ? [value] : [];
+  });
   const value = foreign.find((one) => first?.includes(JSON.stringify(one)) === true);
   if (value === undefined) return [];
   return [

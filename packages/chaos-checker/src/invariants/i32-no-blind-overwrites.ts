@@ -51,6 +51,12 @@ export const noBlindOverwrites: Invariant = {
       const what = `${key}@${result?.resourceVersion} was to replace ${invoked.resourceVersion}, and replaced ${version.previousVersion}`;
       findings.violation(result?.atMs ?? 0, what, ...sources, version.source);
     };
+    const judge = () => {
+      for (const one of acknowledged) {
+        if (one.verb === 'apply') judgeApply(one);
+        judgeGuarded(one);
+      }
+    };
     return {
       client(line, source) {
         const step = pairs.step(line, source);
@@ -72,12 +78,8 @@ export const noBlindOverwrites: Invariant = {
         const lost = lostFields(before?.object, after.object);
         applied.set(`${key}@${resourceVersion}`, { lost, appliers, source });
       },
-      finish() {
-        for (const one of acknowledged) {
-          if (one.verb === 'apply') judgeApply(one);
-          judgeGuarded(one);
-        }
-      },
+      cut: judge,
+      finish: judge,
     };
   },
 };

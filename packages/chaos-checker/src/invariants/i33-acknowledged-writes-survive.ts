@@ -7,8 +7,8 @@ const WRITES = new Set(['create', 'update', 'patch', 'apply', 'delete']);
 
 /**
  * I33 (etcd's robustness tests, Jepsen). Each acknowledged write is in etcd's history, with the version and uid of the response; all members
- * deliver the same history; and what a client appended to a StatefulSet's file, with acknowledgement, is in the file at the end. From the
- * clients' records and the members' histories.
+ * deliver the same history, also up to the restore of a snapshot, whose state is that of the history at its revision; and what a client
+ * appended to a StatefulSet's file, with acknowledgement, is in the file at the end. From the clients' records and the members' histories.
  */
 export const acknowledgedWritesSurvive: Invariant = {
   id: 'I33',
@@ -74,6 +74,10 @@ export const acknowledgedWritesSurvive: Invariant = {
         if (!('begun' in step)) {
           if (step.result?.phase === 'ok' && WRITES.has(step.verb)) acknowledged.push(step);
         } else if ('verb' in line && WRITES.has(line.verb)) written.track(step.begun);
+      },
+      cut(differences, atMs, source) {
+        for (const what of differences) findings.violation(atMs, what, source);
+        for (const one of acknowledged) judge(one);
       },
       finish() {
         for (const one of acknowledged) judge(one);

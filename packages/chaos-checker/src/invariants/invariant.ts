@@ -23,6 +23,12 @@ export interface Observer {
   fault?(line: FaultLine, source: Source): void;
   metric?(line: MetricLine, source: Source): void;
   /**
+   * A snapshot is restored: the history before it is complete, and is continued by another one, which new observers are shown. Who decides by what
+   * was written, and not by what comes of it, does so here. `differences` are those between the restored state and the history at the
+   * snapshot.
+   */
+  cut?(differences: readonly string[], atMs: number, source: Source): void;
+  /**
    * The run has ended. Only here an observer may decide by what does not come any more: all else it decides as lines come, also while the run
    * is still recorded.
    */

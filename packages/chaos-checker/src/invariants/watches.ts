@@ -126,12 +126,13 @@ function keyBelow(namespace: string, name: string): string {
   return namespace === '' ? name : `${namespace}/${name}`;
 }
 
-const shared = new WeakMap<World, Watches>();
+/** By the history of a world. */
+const shared = new WeakMap<object, Watches>();
 
 function watchesOf(world: World): { readonly watches: Watches; readonly isFirst: boolean } {
-  const known = shared.get(world);
+  const known = shared.get(world.history);
   const watches = known ?? new Watches(world);
-  shared.set(world, watches);
+  shared.set(world.history, watches);
   return { watches, isFirst: known === undefined };
 }
 
@@ -175,9 +176,10 @@ export function watchInvariant(
             begin: () => watches.begin(),
             change: (change) => watches.change(change),
             client: (line, source) => watches.client(line, source),
+            cut: finish,
             finish,
           }
-        : { finish };
+        : { cut: finish, finish };
     },
   };
 }

@@ -1,0 +1,101 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { seededRandom } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ChaosEngine } from '../engine.ts';
+import type { FaultKind, Scene } from '../fault.ts';
+import type { UndoStep } from '../undo.ts';
+import { RESTORE_FAULTS } from './snapshot-restore.ts';
+
+const [KIND] = RESTORE_FAULTS as readonly [Required<FaultKind>];
+const NEVER = new AbortController().signal;
+const FACTS = { format: 1, clusterId: 'a', takenAt: '', revision: 10, keys: 'left-out', sealingKeys: [] };
+
+/** A cluster with two API servers, whose snapshot has revision 10 and whose history then ends at 14. Notes what is done, in order. */
+async function strike(failing?: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'chaos-restore-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const done: string[] = [];
+  const steps: UndoStep[] = [];
+  const note = async (what: string): Promise<void> => {
+    done.push(what.replaceAll(`${folder}/`, ''));
+    if (failing !== undefined && what.startsWith(failing)) throw new Error(`${failing} fails`);
+    await Promise.resolve();
+  };
+  const engine = {
+    resolve: async () => await Promise.resolve([{ id: 'a' }, { id: 'b' }]),
+    options: {
+      clock: new ManualClock(),
+      etcd: { revision: async () => await Promise.resolve(14) },
+      shell: { run: async () => await Promise.resolve({ code: 0, stdout: JSON.stringify(FACTS), stderr: '' }) },
+    },
+  } as unknown as ChaosEngine;
+  const scene = {
+    engine,
+    fault: { id: 'f3' },
+    random: seededRandom(1),
+    folder,
+    undoLater: async (added: readonly UndoStep[]) => {
+      steps.push(...added);
+      await note(`later ${added.map(({ undo }) => undo).join(' ')}`);
+    },
+    command: async (name: string, args: readonly string[]) => {
+      if (args[0] === 'save') writeFileSync(args[1] ?? '', '');
+      await note([name, ...args].join(' '));
+    },
+    compose: async (args: readonly string[]) => await note(`compose ${args.join(' ')}`),
+    history: {
+      untilRecorded: async (revision: number) => await note(`recorded ${revision}`),
+      cut: (cut: unknown) => void done.push(JSON.stringify(cut)),
+    },
+  } as unknown as Scene;
+  const detail = await KIND.strike(scene);
+  return { detail, done, steps, scene, files: (name: string) => existsSync(join(folder, name)) };
+}
+
+test('a snapshot is saved, and what removes it is written down before', async () => {
+  const { detail, done, steps } = await strike();
+  expect(detail).toBe('revision 10 is saved');
+  expect(done).toEqual(['later start start remove-file', 'snapshot save snapshot-f3.tar --without-keys']);
+  expect(steps.slice(0, 2)).toEqual([
+    { undo: 'start', container: 'a' },
+    { undo: 'start', container: 'b' },
+  ]);
+});
+
+test('it is restored when no API server runs and all is recorded; how that ends is written down before', async () => {
+  const { done, scene, files } = await strike();
+  done.length = 0;
+  await KIND.finish(scene, NEVER);
+  expect(done).toEqual([
+    'compose stop apiserver',
+    'recorded 14',
+    'later end-restore',
+    'snapshot restore restored-f3.tar',
+    JSON.stringify({ snapshotRevision: 10, lastRevision: 14, stoppedMs: scene.engine.options.clock.monotonicMs() }),
+  ]);
+  expect(files('snapshot-f3.tar')).toBe(false);
+});
+
+test('a campaign that is ended before the restore loses nothing', async () => {
+  const { done, scene, files } = await strike();
+  await KIND.finish(scene, AbortSignal.abort());
+  expect(done.at(-1)).toBe('recorded 14');
+  expect(files('restored-f3.tar')).toBe(false);
+});
+
+test.each(['compose stop', 'recorded', 'snapshot restore'])('if %s fails, no cut is recorded', async (what) => {
+  const { done, scene } = await strike(what);
+  await expect(KIND.finish(scene, NEVER)).rejects.toThrow(`${what} fails`);
+  expect(done.at(-1)).toMatch(new RegExp(`^${what}`));
+});
+
+test('without a record of the history, nothing is stopped', async () => {
+  const { done, scene } = await strike();
+  const { history: _, ...alone } = scene;
+  done.length = 0;
+  await expect(KIND.finish(alone, NEVER)).rejects.toThrow('nobody records the history that a restore cuts');
+  expect(done).toEqual([]);
+});

@@ -1,0 +1,8 @@
+import { join } from 'node:path';
+import type { CommandConfig } from '../config.ts';
+import { takeProcessLock } from '../machine/process-lock.ts';
+
+/** The right to restore a snapshot of this cluster, until it is disposed of or the process ends; undefined while another process has it. */
+export function lockRestore({ home }: Pick<CommandConfig, 'home'>): Disposable | undefined {
+  return takeProcessLock(join(home, 'restore.db'));
+}
