@@ -1,6 +1,6 @@
-import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { connectEtcd, type Etcd, EtcdError, type KeyValueStore, type Transaction } from '@gantry/etcd';
-import { type ClusterMember, type EtcdCluster, startEtcdCluster } from '@gantry/etcd/testing';
+import { type ClusterMember, type EtcdCluster, patiently, startEtcdCluster } from '@gantry/etcd/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
 import { INCARNATION_KEY, revisionOf } from './keys.ts';
@@ -22,6 +22,8 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 let cluster: EtcdCluster;
 let etcd: Etcd;
+/** Keeps its connection to a member that does not respond, until that continues. A service takes it for lost after three seconds. */
+let steady: Etcd;
 let names = 0;
 
 beforeAll(async () => {
@@ -34,10 +36,13 @@ afterAll(async () => {
 
 beforeEach(() => {
   etcd = connectEtcd({ endpoints: cluster.endpoints, clock: systemClock, random: systemRandom });
+  const clock: Clock = { ...systemClock, setTimer: (ms, fire) => systemClock.setTimer(ms * 100, fire) };
+  steady = connectEtcd({ endpoints: cluster.endpoints, clock, random: systemRandom });
 });
 
 afterEach(async () => {
   await etcd[Symbol.asyncDispose]();
+  await steady[Symbol.asyncDispose]();
 });
 
 function openStore(options: Partial<EtcdObjectStoreOptions> = {}): ClosableObjectStore {
@@ -59,7 +64,7 @@ function freshPod(): string {
 /** The index of a follower. Freezing it does not stop the other members. */
 async function findFollower(): Promise<number> {
   for (let member = 0; member < etcd.memberCount; member++) {
-    const status = await etcd.maintenance.status({ signal: signal(), member });
+    const status = await etcd.maintenance.status({ ...patiently(), member });
     if (status.memberId !== status.leaderId) return member;
   }
   throw new Error('every member leads');
@@ -86,7 +91,7 @@ function freezeUnderFirstGroup(member: number, patienceMs: number): FirstGroup {
     if (state === 'sent' || !isGroup) return etcd.kv.transact(transaction, options);
     state = 'sent';
     await cluster.members[member]?.freeze();
-    const answer = etcd.kv.transact(transaction, { signal: signal(), timeoutMs: 90_000, member });
+    const answer = steady.kv.transact(transaction, { ...patiently(), member });
     const outcome = answer.catch((error: unknown) => error);
     settle(outcome);
     setImmediate(resolve);
@@ -103,7 +108,7 @@ describe('a group in flight on a frozen member', () => {
     const key = freshPod();
     const member = await findFollower();
     // Open the connection to the member before it freezes.
-    await etcd.kv.range({ key }, { signal: signal(), member });
+    await steady.kv.range({ key }, { ...patiently(), member });
     const { kv, answered } = freezeUnderFirstGroup(member, 300);
     const store = openStore({ etcd: { ...etcd, kv }, attemptTimeoutMs: 700, leaveOutForTest });
     try {
@@ -136,7 +141,7 @@ describe('a leader that was replaced while its write was under way', () => {
     const key = freshPod();
     await putKey(etcd.kv, INCARNATION_KEY, 'one');
     const member = await findFollower();
-    const others = { signal: signal(), member: member + 1 };
+    const others = { ...patiently(), member: member + 1 };
     const replaceLeader = async (): Promise<number> => {
       const gone = { kind: 'delete', key: ELECTION } as const;
       await etcd.kv.transact({ compare: [], success: [gone], failure: [] }, others);
@@ -144,7 +149,7 @@ describe('a leader that was replaced while its write was under way', () => {
       return (await etcd.kv.transact({ compare: [], success: [put], failure: [] }, others)).revision;
     };
     const epoch = await replaceLeader();
-    await etcd.kv.range({ key }, { signal: signal(), member });
+    await steady.kv.range({ key }, { ...patiently(), member });
     const { kv, sent } = freezeUnderFirstGroup(member, 20_000);
     const store = openStore({ etcd: { ...etcd, kv }, attemptTimeoutMs: 20_000, leaveOutForTest });
     const writer = { name: 'system:kube-scheduler', fence: { electionKey: ELECTION, epoch, incarnation: 'one' } };
@@ -199,7 +204,7 @@ describe('writes under the loss of a member', () => {
 });
 
 async function findLeader(): Promise<number> {
-  const statuses = await Promise.all([0, 1, 2].map((member) => etcd.maintenance.status({ signal: signal(), member })));
+  const statuses = await Promise.all([0, 1, 2].map((member) => etcd.maintenance.status({ ...patiently(), member })));
   return statuses.findIndex((status) => status.memberId === status.leaderId);
 }
 
@@ -252,7 +257,7 @@ describe('a watch', () => {
     const start = await store.currentRevision(signal());
     const first = await committed(store.write(create(freshPod()), signal()));
     const second = await committed(store.write(create(freshPod()), signal()));
-    await etcd.maintenance.compact(revisionOf(second), { signal: signal() });
+    await etcd.maintenance.compact(revisionOf(second), patiently());
     const items: StoreWatchItem[] = [];
     for await (const item of store.watch(start, signal())) items.push(item);
     expect(items).toEqual([{ kind: 'compacted', compactRevision: revisionOf(second) }]);

@@ -1,6 +1,6 @@
 import { sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { connectEtcd, electionKeyOf, type Etcd, type Operation } from '@gantry/etcd';
-import { startEtcdCluster } from '@gantry/etcd/testing';
+import { patiently, startEtcdCluster } from '@gantry/etcd/testing';
 import { silentLogger } from '@gantry/service';
 import { expect, it } from 'vitest';
 import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
@@ -23,7 +23,7 @@ async function fill(etcd: Etcd, bytes = 500): Promise<void> {
     (_, index): Operation => ({ kind: 'put', key: `/filler/${index}`, value: Buffer.alloc(bytes) }),
   );
   const write = async (): Promise<void> => {
-    for (;;) await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+    for (;;) await etcd.kv.transact({ compare: [], success, failure: [] }, patiently());
   };
   await expect(write()).rejects.toMatchObject({ code: 'no-space' });
 }
@@ -31,7 +31,7 @@ async function fill(etcd: Etcd, bytes = 500): Promise<void> {
 /** Expects small files of these members, which means that history was removed before the defragmentation. */
 async function expectSmall(etcd: Etcd, members: readonly number[]): Promise<void> {
   for (const member of members) {
-    const { dbSizeBytes } = await etcd.maintenance.status({ signal: signal(), member });
+    const { dbSizeBytes } = await etcd.maintenance.status({ ...patiently(), member });
     expect(dbSizeBytes).toBeLessThan(QUOTA_BYTES / 8);
   }
 }
@@ -47,17 +47,17 @@ it('cares for a real etcd: history, lanes of the dead, and nothing that is in us
   const running = runStorageMaintenance({ ...options, intervalMs: 600_000 }, stop.signal);
   const first = await committed(store.write(create(pod('a')), signal()));
   const second = await committed(store.write(update(pod('a'), first), signal()));
-  while ((await etcd.kv.range({ key: '/gantry/commit/mine/alive' }, { signal: signal() })).count === 0) {
+  while ((await etcd.kv.range({ key: '/gantry/commit/mine/alive' }, patiently())).count === 0) {
     await sleep(systemClock, 10, signal());
   }
   const revision = await runMaintenanceRound(options, undefined, signal());
-  const lanes = await etcd.kv.range({ key: '/gantry/commit/', rangeEnd: '/gantry/commit0' }, { signal: signal() });
+  const lanes = await etcd.kv.range({ key: '/gantry/commit/', rangeEnd: '/gantry/commit0' }, patiently());
   expect(lanes.kvs.map(({ key }) => key).filter((key) => !key.endsWith('/alive'))).toEqual([
     expect.stringMatching(/^\/gantry\/commit\/mine\/\d$/),
   ]);
   await committed(store.write(remove(pod('a'), second), signal()));
   await runMaintenanceRound(options, revision, signal());
-  const past = etcd.kv.range({ key: pod('a'), revision: revisionOf(first) }, { signal: signal() });
+  const past = etcd.kv.range({ key: pod('a'), revision: revisionOf(first) }, patiently());
   await expect(past).rejects.toMatchObject({ code: 'compacted' });
   stop.abort();
   await running;
@@ -110,14 +110,14 @@ it('forgets history, cleans up and makes a full etcd writable again while a memb
   // Kill the member that is called first.
   await cluster.members[0]?.kill();
   // The killed member may have been the leader. Wait for a new leader, since the election is not tested here.
-  await etcd.kv.range({ key: pod('a') }, { signal: signal(), timeoutMs: 60_000 });
+  await etcd.kv.range({ key: pod('a') }, patiently());
   const reported: string[] = [];
   const options = { ...maintained, etcd, onError: (reason: string) => reported.push(reason) };
   await runMaintenanceRound(options, undefined, signal());
   expect(reported).toEqual([expect.stringMatching(/^status of member 0: unavailable/)]);
-  const lanes = await etcd.kv.range({ key: '/gantry/commit/', rangeEnd: '/gantry/commit0' }, { signal: signal() });
+  const lanes = await etcd.kv.range({ key: '/gantry/commit/', rangeEnd: '/gantry/commit0' }, patiently());
   expect(lanes.kvs.map(({ key }) => key)).not.toContain('/gantry/commit/dead/0');
-  const past = etcd.kv.range({ key: pod('a'), revision: revisionOf(first) }, { signal: signal() });
+  const past = etcd.kv.range({ key: pod('a'), revision: revisionOf(first) }, patiently());
   await expect(past).rejects.toMatchObject({ code: 'compacted' });
   await expectSmall(etcd, [1, 2]);
   await committed(store.write(create(pod('b')), signal()));
@@ -139,11 +139,11 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
     'not-needed',
   );
   await fill(etcd);
-  await expect(etcd.leases.grant(5000, { signal: signal() })).rejects.toMatchObject({ code: 'no-space' });
+  await expect(etcd.leases.grant(5000, patiently())).rejects.toMatchObject({ code: 'no-space' });
   const stop = new AbortController();
   const running = runStorageMaintenance({ ...maintained, etcd, fullCheckMs: 200 }, stop.signal);
   const request = { key: '/gantry/elections/etcd-maintenance' };
-  while ((await etcd.kv.range(request, { signal: signal() })).count === 0) await sleep(systemClock, 20, signal());
+  while ((await etcd.kv.range(request, patiently())).count === 0) await sleep(systemClock, 20, signal());
   await committed(store.write(create(pod('a')), signal()));
   stop.abort();
   await running;
@@ -159,7 +159,7 @@ it('frees an etcd that fills up between the rounds of its owner', async () => {
   const options = { ...maintained, etcd, intervalMs: 600_000, fullCheckMs: 200 };
   const running = runStorageMaintenance(options, stop.signal);
   const owner = { key: electionKeyOf('etcd-maintenance') };
-  await expect.poll(async () => (await etcd.kv.range(owner, { signal: signal() })).count).toBe(1);
+  await expect.poll(async () => (await etcd.kv.range(owner, patiently())).count).toBe(1);
   // Large values fill etcd at once, so that the owner keeps its lease.
   await fill(etcd, 1_000_000);
   const write = (): Promise<boolean> =>
@@ -178,11 +178,10 @@ it('gives up history before its time when writes fill half of the quota', async 
   await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(quotaBytes)] });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
   await putKey(etcd.kv, '/gantry/incarnation', 'one');
-  const inUse = async () => (await etcd.maintenance.status({ signal: signal(), member: 0 })).dbSizeInUseBytes;
+  const inUse = async () => (await etcd.maintenance.status({ ...patiently(), member: 0 })).dbSizeInUseBytes;
   // Before there is an owner, which would compact meanwhile.
   const success: readonly Operation[] = [{ kind: 'put', key: '/written', value: Buffer.alloc(1_000_000) }];
-  while ((await inUse()) < 0.6 * quotaBytes)
-    await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+  while ((await inUse()) < 0.6 * quotaBytes) await etcd.kv.transact({ compare: [], success, failure: [] }, patiently());
   const stop = new AbortController();
   const running = runStorageMaintenance(
     { ...maintained, etcd, quotaBytes, intervalMs: 600_000, fullCheckMs: 200 },
