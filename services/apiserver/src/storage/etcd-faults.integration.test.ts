@@ -20,6 +20,8 @@ import { TEST_SEALING } from './testing/test-sealing.ts';
 const signal = (): AbortSignal => AbortSignal.timeout(120_000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+const NO_LEADER = '0';
+
 let cluster: EtcdCluster;
 let etcd: Etcd;
 /** Keeps its connection to a member that does not respond, until that continues. A service takes it for lost after three seconds. */
@@ -61,13 +63,12 @@ function freshPod(): string {
   return pod(`fault-${names}`);
 }
 
-/** The index of a follower. Freezing it does not stop the other members. */
-async function findFollower(): Promise<number> {
-  for (let member = 0; member < etcd.memberCount; member++) {
-    const status = await etcd.maintenance.status({ ...patiently(), member });
-    if (status.memberId !== status.leaderId) return member;
+/** The index of a member. Freezing a follower does not stop the others. Waits while etcd elects a leader, as on a busy machine at any time. */
+async function findMember(role: 'leader' | 'follower'): Promise<number> {
+  for (let member = 0; ; member = (member + 1) % etcd.memberCount) {
+    const { memberId, leaderId } = await etcd.maintenance.status({ ...patiently(), member });
+    if (leaderId !== NO_LEADER && (memberId === leaderId) === (role === 'leader')) return member;
   }
-  throw new Error('every member leads');
 }
 
 interface FirstGroup {
@@ -106,7 +107,7 @@ describe('a group in flight on a frozen member', () => {
   /** Whether a deleted object exists again after the frozen member continues. */
   const reappears = async (leaveOutForTest: readonly 'lane'[]): Promise<boolean> => {
     const key = freshPod();
-    const member = await findFollower();
+    const member = await findMember('follower');
     // Open the connection to the member before it freezes.
     await steady.kv.range({ key }, { ...patiently(), member });
     const { kv, answered } = freezeUnderFirstGroup(member, 300);
@@ -140,7 +141,7 @@ describe('a leader that was replaced while its write was under way', () => {
   const staleWriteLands = async (leaveOutForTest: readonly 'fence'[]): Promise<boolean> => {
     const key = freshPod();
     await putKey(etcd.kv, INCARNATION_KEY, 'one');
-    const member = await findFollower();
+    const member = await findMember('follower');
     const others = { ...patiently(), member: member + 1 };
     const replaceLeader = async (): Promise<number> => {
       const gone = { kind: 'delete', key: ELECTION } as const;
@@ -187,7 +188,7 @@ describe('writes under the loss of a member', () => {
       }
     });
     await pause(300);
-    const lost = cluster.members[await findLeader()];
+    const lost = cluster.members[await findMember('leader')];
     await lost?.kill();
     await pause(3000);
     stop = 'yes';
@@ -202,11 +203,6 @@ describe('writes under the loss of a member', () => {
     await store.close(AbortSignal.timeout(1000));
   }, 180_000);
 });
-
-async function findLeader(): Promise<number> {
-  const statuses = await Promise.all([0, 1, 2].map((member) => etcd.maintenance.status({ ...patiently(), member })));
-  return statuses.findIndex((status) => status.memberId === status.leaderId);
-}
 
 describe('a watch', () => {
   it('goes on at another member without gaps or repeats when its own freezes, dies, is cut off or is replaced, while much is written', async () => {
