@@ -56,7 +56,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const path = world?.path ?? (await mkdtemp(join(tmpdir(), 'pod-worker-')));
   const images = { pause: IMAGE, 'nginx:1.27': IMAGE };
   const hollow = world?.hollow ?? new HollowRuntime({ clock, images, behaviour, registry });
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  // A worker that was told to stop may still write its last file.
+  onTestFinished(() => rm(path, { recursive: true, force: true, maxRetries: 10 }));
   const node = assembleNode({
     owner: OWNER,
     clock,
