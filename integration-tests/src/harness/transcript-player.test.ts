@@ -11,13 +11,17 @@ test('a group of another transcript that vanishes is none of this one’s answer
 
 const WATCH = `E1123 11:55:06.868697  21679 reflector.go:158] "Unhandled Error" err="k8s.io/client-go/tools/watch/informerwatcher.go:146: Failed to watch *unstructured.Unstructured: context deadline exceeded"`;
 
-test('a watch that kubectl begins at the end of its wait is none of the answer', () => {
+/** The same of kubectl 1.36. */
+const WATCH_36 = `E1130 16:35:22.277929  814189 reflector.go:227] "Failed to watch" err="context deadline exceeded" reflector="k8s.io/client-go/tools/watch/informerwatcher.go:162" type="*unstructured.Unstructured"`;
+
+test.each([WATCH, WATCH_36])('a watch that kubectl begins at the end of its wait is none of the answer', (watch) => {
   const rest = 'error: timed out waiting for the condition on pods/held\n';
-  expect(withoutStrangers(`${WATCH}\n${rest}`, '')).toBe(rest);
+  expect(withoutStrangers(`${watch}\n${rest}`, '')).toBe(rest);
 });
 
 test.each([
   ['a watch that fails otherwise', WATCH.replace('context deadline exceeded', 'unknown'), ''],
+  ['a watch of kubectl 1.36 that fails otherwise', WATCH_36.replace('context deadline exceeded', 'unknown'), ''],
   ['its own group', LOST, 'group: v29.example.com'],
   ['another error', LOST.replace('could not find the requested resource', 'is out of order'), ''],
 ])('%s stays', (_title, stderr, transcript) => {

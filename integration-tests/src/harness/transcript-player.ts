@@ -69,7 +69,7 @@ const LOST_GROUP =
 
 /** kubectl's own race: its wait ends, and its loop begins another watch before it hears of that. */
 const WATCH_AT_THE_END =
-  /^E\d{4} .* reflector\.go:\d+\] "Unhandled Error" err=".*: Failed to watch \S+: context deadline exceeded"$/;
+  /^E\d{4} .* reflector\.go:\d+\] ("Unhandled Error" err=".*: Failed to watch \S+: context deadline exceeded"|"Failed to watch" err="context deadline exceeded" reflector=".*)$/;
 
 /**
  * stderr without what clients print by races of their own: a watch begun at the end of a wait, and what kubectl before 1.30 prints when a
