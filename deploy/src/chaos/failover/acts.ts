@@ -114,10 +114,12 @@ async function watchCreated(context: ActContext, kind: Created): Promise<Watchin
   const stop = new AbortController();
   const askedAt = new Map<string, number>();
   const doneAt = new Map<string, number>();
+  /** A node that is away for too long loses its pods, and those after them count. */
+  const deleted = new Set<string>();
   let most = Infinity;
   const creating = (async () => {
     while (!stop.signal.aborted) {
-      if (askedAt.size < most) {
+      if (askedAt.size - deleted.size < most) {
         const key = { namespace, name: `${name}-${askedAt.size}` };
         askedAt.set(key.name, clock.now());
         await kind.create(api, key);
@@ -128,7 +130,12 @@ async function watchCreated(context: ActContext, kind: Created): Promise<Watchin
   const watching = (async () => {
     for await (const batch of api.watch(kind.watched, { namespace, sendInitialEvents: true }, stop.signal)) {
       for (const event of batch) {
-        if (event.type === 'BOOKMARK' || event.type === 'DELETED') continue;
+        if (event.type === 'BOOKMARK') continue;
+        const { name: one = '' } = event.object.metadata;
+        if (event.type === 'DELETED') {
+          if (askedAt.has(one)) deleted.add(one);
+          continue;
+        }
         const done = kind.doneFor(event.object);
         if (done !== undefined && !doneAt.has(done)) doneAt.set(done, clock.now());
       }
@@ -142,14 +149,14 @@ async function watchCreated(context: ActContext, kind: Created): Promise<Watchin
   await pause(clock, SETTLE_MS, stop.signal);
   return {
     seen: async (struckAt, signal) => {
-      most = askedAt.size + MOST_CREATED;
+      most = askedAt.size - deleted.size + MOST_CREATED;
       const sinceAt = handover === undefined ? struckAt : await Promise.race([failed, handover.seen(struckAt, signal)]);
       const find = () => {
         const asked = [...askedAt].filter(([, at]) => at >= struckAt);
         const done = asked.flatMap(([one]) => doneAt.get(one) ?? []).filter((at) => at >= sinceAt);
         return done.length === 0 ? undefined : Math.min(...done);
       };
-      most = askedAt.size + MOST_CREATED;
+      most = askedAt.size - deleted.size + MOST_CREATED;
       return await Promise.race([failed, untilFound(clock, signal, find)]);
     },
     end: async () => {
