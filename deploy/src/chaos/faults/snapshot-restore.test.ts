@@ -96,6 +96,6 @@ test('without a record of the history, nothing is stopped', async () => {
   const { done, scene } = await strike();
   const { history: _, ...alone } = scene;
   done.length = 0;
-  await expect(KIND.finish(alone, NEVER)).rejects.toThrow('nobody records the history that a restore cuts');
+  await expect(KIND.finish(alone, NEVER)).rejects.toThrow('the history is not recorded, so a restore needs a campaign');
   expect(done).toEqual([]);
 });

@@ -43,7 +43,7 @@ async function save(scene: Scene): Promise<string> {
  */
 async function restore(scene: Scene, stop: AbortSignal): Promise<void> {
   const { engine, fault, folder, command, compose, undoLater, history } = scene;
-  if (history === undefined) throw new CommandError('nobody records the history that a restore cuts');
+  if (history === undefined) throw new CommandError('the history is not recorded, so a restore needs a campaign');
   const { clock, etcd } = engine.options;
   const snapshotRevision = await revisionOf(scene);
   await compose(['stop', 'apiserver']);
@@ -51,7 +51,7 @@ async function restore(scene: Scene, stop: AbortSignal): Promise<void> {
   await history.untilRecorded(lastRevision);
   if (stop.aborted) return;
   const stoppedMs = clock.monotonicMs();
-  // By its own name: healing after a crash removes a file that nobody began to restore, and keeps the other one until etcd serves.
+  // By its own name: healing after a crash removes a file whose restore has not begun, and keeps the other one until etcd serves.
   const file = join(folder, `restored-${fault.id}.tar`);
   await undoLater([{ undo: 'end-restore', file }]);
   renameSync(savedFile(scene), file);

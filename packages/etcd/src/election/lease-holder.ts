@@ -128,7 +128,7 @@ class LeaseHolder implements HeldLease {
   }
 
   release(): void {
-    // Nobody will know better.
+    // No later renewal can tell whether etcd had no leader, so the last one counts.
     this.#options.pace.observe(this.#last.lateMs);
     this.#cancelDeadline();
     this.#stop.abort();
