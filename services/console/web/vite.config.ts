@@ -11,6 +11,8 @@ export default defineConfig({
     target: 'es2023',
     // No inlined files: the Content-Security-Policy allows no `data:` URLs.
     assetsInlineLimit: 0,
+    // One style sheet, with the page: Vite does not ask again for that of a part whose first request failed.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 2000,
   },

@@ -1,11 +1,6 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  retainSearchParams,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router';
 import { Frame } from './shell/frame.tsx';
+import { lazyPart } from './shell/lazy-part.ts';
 import { NotFound, PageFailure } from './shell/notices.tsx';
 
 /** Search parameters are texts: `parse` keeps those that are, and leaves out the others. */
@@ -31,47 +26,47 @@ const root = createRootRoute({
 const cluster = createRoute({
   getParentRoute: () => root,
   path: '/',
-  component: lazyRouteComponent(() => import('./cluster/cluster-page.tsx'), 'ClusterPage'),
+  component: lazyPart(() => import('./cluster/cluster-page.tsx'), 'ClusterPage'),
 });
 
 const objects = createRoute({
   getParentRoute: () => root,
   path: '/objects/$kind',
   validateSearch: texts('q', 'labels', 'fields', 'sort', 'hide', 'wide'),
-  component: lazyRouteComponent(() => import('./objects/objects-page.tsx'), 'ObjectsPage'),
+  component: lazyPart(() => import('./objects/objects-page.tsx'), 'ObjectsPage'),
 });
 
 const object = createRoute({
   getParentRoute: () => root,
   path: '/objects/$kind/$namespace/$name',
   validateSearch: texts('tab', 'do', 'container'),
-  component: lazyRouteComponent(() => import('./object/object-page.tsx'), 'ObjectPage'),
+  component: lazyPart(() => import('./object/object-page.tsx'), 'ObjectPage'),
 });
 
 const loops = createRoute({
   getParentRoute: () => root,
   path: '/control-loops',
   validateSearch: texts('node'),
-  component: lazyRouteComponent(() => import('./control-plane/loops-page.tsx'), 'LoopsPage'),
+  component: lazyPart(() => import('./control-plane/loops-page.tsx'), 'LoopsPage'),
 });
 
 const etcd = createRoute({
   getParentRoute: () => root,
   path: '/etcd',
-  component: lazyRouteComponent(() => import('./control-plane/etcd-page.tsx'), 'EtcdPage'),
+  component: lazyPart(() => import('./control-plane/etcd-page.tsx'), 'EtcdPage'),
 });
 
 const history = createRoute({
   getParentRoute: () => root,
   path: '/history',
-  component: lazyRouteComponent(() => import('./time/history-page.tsx'), 'HistoryPage'),
+  component: lazyPart(() => import('./time/history-page.tsx'), 'HistoryPage'),
 });
 
 const chaos = createRoute({
   getParentRoute: () => root,
   path: '/chaos',
   validateSearch: texts('run'),
-  component: lazyRouteComponent(() => import('./chaos/chaos-page.tsx'), 'ChaosPage'),
+  component: lazyPart(() => import('./chaos/chaos-page.tsx'), 'ChaosPage'),
 });
 
 const routeTree = root.addChildren([cluster, loops, etcd, history, chaos, objects, object]);

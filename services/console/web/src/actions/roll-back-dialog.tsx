@@ -1,8 +1,9 @@
 import type { ControllerRevision, Deployment, KubeObject } from '@gantry/objects';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { stringify } from 'yaml';
 import { objectPath } from '../api/kinds.ts';
+import { DiffView } from '../editor/diff-view.tsx';
 import type { TabProps } from '../object/use-object.ts';
 import { kubectlOf } from '../objects/kubectl.ts';
 import { useConsole } from '../shell/console-context.ts';
@@ -10,8 +11,6 @@ import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { isPaused, PausedNotice } from './paused-notice.tsx';
 import { controllerRevisions, deploymentRevisions, REVISION, type Revision } from './revisions.ts';
-
-const DiffView = lazy(() => import('../editor/diff-view.tsx').then(({ DiffView }) => ({ default: DiffView })));
 
 function useRevisions({ kind, namespace, object }: TabProps) {
   const { api } = useConsole();
@@ -79,9 +78,7 @@ export function RollBackDialog({ onClose, ...props }: TabProps & { readonly onCl
               ))}
             </select>
           </label>
-          <Suspense fallback={<Busy what="the difference" />}>
-            <DiffView before={stringify(present)} after={stringify(chosen.template)} />
-          </Suspense>
+          <DiffView before={stringify(present)} after={stringify(chosen.template)} />
           <PausedNotice {...props} />
           <RunError error={failure} />
           <div className="buttons">

@@ -1,12 +1,13 @@
-import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { type ReactNode, Suspense, useEffect } from 'react';
 import { formatAmount } from '../explain/nodes.ts';
 import { formatAge } from '../shell/ages.ts';
+import { lazyPart } from '../shell/lazy-part.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import type { ApiServersReport, EtcdReport } from './reports.ts';
 import { useReport, useSamples } from './use-report.ts';
 import { Heads } from '../shell/heads.tsx';
 
-const Chart = lazy(() => import('../shell/chart.tsx').then(({ Chart }) => ({ default: Chart })));
+const Chart = lazyPart(() => import('../shell/chart.tsx'), 'Chart');
 const REFRESH_MS = 2_000;
 /** Rows of requests and watches: those with the most. */
 const LISTED = 15;

@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router';
-import { type ComponentType, lazy, type ReactNode, Suspense } from 'react';
+import { type ComponentType, type ReactNode, Suspense } from 'react';
 import { useAllowedEach, useConsole } from '../shell/console-context.ts';
+import { lazyPart } from '../shell/lazy-part.ts';
 import { type Action, ACTIONS, askedFor, isPossible } from './offers.ts';
 import type { TabProps } from './use-object.ts';
 
@@ -8,23 +9,17 @@ const route = getRouteApi('/objects/$kind/$namespace/$name');
 
 type DialogView = ComponentType<TabProps & { readonly onClose: () => void }>;
 
-const cordonDialogs = () => import('../actions/cordon-dialog.tsx');
-
 /** Each asks first: an address that somebody has sent must change nothing. */
 const DIALOGS: Readonly<Record<(typeof ACTIONS)[number]['id'], DialogView>> = {
-  restart: lazy(() =>
-    import('../actions/restart-dialog.tsx').then(({ RestartDialog }) => ({ default: RestartDialog })),
-  ),
-  cordon: lazy(() => cordonDialogs().then(({ CordonDialog }) => ({ default: CordonDialog }))),
-  uncordon: lazy(() => cordonDialogs().then(({ UncordonDialog }) => ({ default: UncordonDialog }))),
-  scale: lazy(() => import('../actions/scale-dialog.tsx').then(({ ScaleDialog }) => ({ default: ScaleDialog }))),
-  'roll-back': lazy(() =>
-    import('../actions/roll-back-dialog.tsx').then(({ RollBackDialog }) => ({ default: RollBackDialog })),
-  ),
-  drain: lazy(() => import('../actions/drain-dialog.tsx').then(({ DrainDialog }) => ({ default: DrainDialog }))),
-  debug: lazy(() => import('../terminal/debug-dialog.tsx').then(({ DebugDialog }) => ({ default: DebugDialog }))),
-  copy: lazy(() => import('../terminal/copy-dialog.tsx').then(({ CopyDialog }) => ({ default: CopyDialog }))),
-  delete: lazy(() => import('../actions/delete-dialog.tsx').then(({ DeleteDialog }) => ({ default: DeleteDialog }))),
+  restart: lazyPart(() => import('../actions/restart-dialog.tsx'), 'RestartDialog'),
+  cordon: lazyPart(() => import('../actions/cordon-dialog.tsx'), 'CordonDialog'),
+  uncordon: lazyPart(() => import('../actions/cordon-dialog.tsx'), 'UncordonDialog'),
+  scale: lazyPart(() => import('../actions/scale-dialog.tsx'), 'ScaleDialog'),
+  'roll-back': lazyPart(() => import('../actions/roll-back-dialog.tsx'), 'RollBackDialog'),
+  drain: lazyPart(() => import('../actions/drain-dialog.tsx'), 'DrainDialog'),
+  debug: lazyPart(() => import('../terminal/debug-dialog.tsx'), 'DebugDialog'),
+  copy: lazyPart(() => import('../terminal/copy-dialog.tsx'), 'CopyDialog'),
+  delete: lazyPart(() => import('../actions/delete-dialog.tsx'), 'DeleteDialog'),
 };
 
 /** Buttons for what the user may do with an object. The address names the open dialog. */

@@ -1,8 +1,9 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type ComponentType, lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { type ComponentType, type ReactNode, Suspense, useEffect } from 'react';
 import type { Kind } from '../api/kinds.ts';
 import { kubectlOf, quote } from '../objects/kubectl.ts';
 import { useAllowedEach, useConsole, useKind } from '../shell/console-context.ts';
+import { lazyPart } from '../shell/lazy-part.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { Actions } from './actions.tsx';
 import { MAX_SOURCES } from '../logs/log-feed.ts';
@@ -23,9 +24,9 @@ const describe: PartView['command'] = ({ kind, namespace, name }) => kubectlOf('
 
 const VIEWS: Readonly<Record<Part['id'], PartView>> = {
   overview: { view: Overview, command: describe },
-  why: { view: lazy(() => import('./why-tab.tsx').then(({ WhyTab }) => ({ default: WhyTab }))), command: describe },
+  why: { view: lazyPart(() => import('./why-tab.tsx'), 'WhyTab'), command: describe },
   logs: {
-    view: lazy(() => import('../logs/logs-tab.tsx').then(({ LogsTab }) => ({ default: LogsTab }))),
+    view: lazyPart(() => import('../logs/logs-tab.tsx'), 'LogsTab'),
     command: ({ kind, namespace, name }) =>
       kind.id === 'pods'
         ? `kubectl logs -f ${quote(name)} -n ${quote(namespace)} --all-containers`
@@ -33,25 +34,25 @@ const VIEWS: Readonly<Record<Part['id'], PartView>> = {
           `kubectl logs -f ${kind.id}/${quote(name)} -n ${quote(namespace)} --all-containers --all-pods --max-log-requests=${MAX_SOURCES}`,
   },
   terminal: {
-    view: lazy(() => import('../terminal/terminal-tab.tsx').then(({ TerminalTab }) => ({ default: TerminalTab }))),
+    view: lazyPart(() => import('../terminal/terminal-tab.tsx'), 'TerminalTab'),
     command: ({ namespace, name }) => `kubectl exec -it ${quote(name)} -n ${quote(namespace)} -- sh`,
   },
   related: {
-    view: lazy(() => import('./related-tab.tsx').then(({ RelatedTab }) => ({ default: RelatedTab }))),
+    view: lazyPart(() => import('./related-tab.tsx'), 'RelatedTab'),
     command: ({ namespace }) =>
       `kubectl get all,endpointslices,ingresses,configmaps,secrets,pvc -n ${quote(namespace)} -o yaml`,
   },
   events: {
-    view: lazy(() => import('./events-tab.tsx').then(({ EventsTab }) => ({ default: EventsTab }))),
+    view: lazyPart(() => import('./events-tab.tsx'), 'EventsTab'),
     command: ({ kind, namespace, name }) =>
       `kubectl events --for ${kind.id}/${quote(name)}${namespace === '' ? '' : ` -n ${quote(namespace)}`}`,
   },
   yaml: {
-    view: lazy(() => import('./yaml-tab.tsx').then(({ YamlTab }) => ({ default: YamlTab }))),
+    view: lazyPart(() => import('./yaml-tab.tsx'), 'YamlTab'),
     command: ({ kind, namespace, name }) => kubectlOf('edit', kind, namespace, name),
   },
   fields: {
-    view: lazy(() => import('./fields-tab.tsx').then(({ FieldsTab }) => ({ default: FieldsTab }))),
+    view: lazyPart(() => import('./fields-tab.tsx'), 'FieldsTab'),
     command: ({ kind, namespace, name }) => kubectlOf('get', kind, namespace, name, '-o yaml --show-managed-fields'),
   },
 };

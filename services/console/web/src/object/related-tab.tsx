@@ -1,13 +1,13 @@
 import { controllerOf } from '@gantry/objects';
 import type { KubeObject } from '@gantry/objects';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow } from '@xyflow/react';
 import '@xyflow/react/dist/style.css';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { allows } from '../api/access.ts';
 import { collectionPath, type Kind } from '../api/kinds.ts';
-import { GraphLayout, NODE_HEIGHT, NODE_WIDTH, type Places } from '../graph/layout.ts';
+import { layOut, NODE_HEIGHT, NODE_WIDTH } from '../graph/layout.ts';
 import { type Graph, graphAround, type GraphNode } from '../graph/relations.ts';
 import { useConsole, useRules } from '../shell/console-context.ts';
 import { Busy, Failure } from '../shell/notices.tsx';
@@ -103,7 +103,7 @@ interface PictureProps {
 
 function Picture({ graph, namespace, own }: PictureProps): ReactNode {
   const { kinds } = useConsole();
-  const places = usePlaces(graph);
+  const { data: places, error } = usePlaces(graph);
   const nodes = useMemo(
     () =>
       graph.nodes.flatMap((node, index): ObjectNode[] => {
@@ -117,7 +117,7 @@ function Picture({ graph, namespace, own }: PictureProps): ReactNode {
     [graph, places, namespace, own, kinds],
   );
   const edges = useMemo(() => edgesOf(graph), [graph]);
-  if (places === undefined) return <Busy what="the graph" />;
+  if (places === undefined) return error ? <Failure error={error} what="the graph" /> : <Busy what="the graph" />;
   return (
     <div className="graph">
       <ReactFlow
@@ -153,22 +153,14 @@ function edgesOf(graph: Graph): Edge[] {
 }
 
 /** The places of a graph's nodes: laid out again only when nodes or edges come or go. */
-function usePlaces(graph: Graph): Places | undefined {
-  const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);
-  const [places, setPlaces] = useState<Places>();
-  useEffect(() => {
-    const layout = new GraphLayout();
-    let isCurrent = true;
-    void layout.place(graph).then((placed) => {
-      if (isCurrent) setPlaces(placed);
-    });
-    return () => {
-      isCurrent = false;
-      layout.close();
-    };
-    // Only the shape decides about the places.
-  }, [shape]);
-  return places;
+function usePlaces(graph: Graph) {
+  const shape = [graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])];
+  return useQuery({
+    queryKey: ['places', shape],
+    queryFn: ({ signal }) => layOut(graph, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
+  });
 }
 
 /** The kind of an object of the graph. Kinds of several groups share a name: the one that has relations is meant. */

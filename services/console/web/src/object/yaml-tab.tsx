@@ -1,10 +1,11 @@
 import { errorMessage } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { Json, JsonObject } from '@gantry/objects';
-import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { parse, stringify } from 'yaml';
 import { objectPath } from '../api/kinds.ts';
 import { applyConfiguration, MANAGER, removedFields } from '../editor/apply-configuration.ts';
+import { DiffView } from '../editor/diff-view.tsx';
 import { useSchema } from '../editor/use-schema.ts';
 import { YamlEditor } from '../editor/yaml-editor.tsx';
 import { useAllowed, useConsole } from '../shell/console-context.ts';
@@ -12,8 +13,6 @@ import { useRun } from '../shell/dialog.tsx';
 import { Busy } from '../shell/notices.tsx';
 import { masked } from './masked.ts';
 import type { AnyObject, TabProps } from './use-object.ts';
-
-const DiffView = lazy(() => import('../editor/diff-view.tsx').then(({ DiffView }) => ({ default: DiffView })));
 
 /** `apply` becomes the manager of what was changed; `replace` also removes fields of others, if nobody has written meanwhile. */
 type Way = 'apply' | 'replace';
@@ -146,9 +145,7 @@ function Editing({ kind, namespace, name, object, lookup, isReadOnly }: EditingP
         <section aria-label="Result of the dry run">
           <h2>What would change</h2>
           {way === 'apply' ? <Kept base={base} text={text} result={result} /> : null}
-          <Suspense fallback={<Busy what="the difference" />}>
-            <DiffView before={original} after={result} />
-          </Suspense>
+          <DiffView before={original} after={result} />
         </section>
       )}
     </>

@@ -54,10 +54,11 @@ export function Kubectl({ command }: { readonly command: string }): ReactNode {
   );
 }
 
-export function Busy({ what }: { readonly what: string }): ReactNode {
+/** `failure` is that of the last attempt; another one follows. */
+export function Busy({ what, failure }: { readonly what: string; readonly failure?: unknown }): ReactNode {
   return (
     <p className="busy" role="status">
-      Loading {what} …
+      Loading {what} … {failure ? `${errorMessage(failure)}; trying again` : ''}
     </p>
   );
 }

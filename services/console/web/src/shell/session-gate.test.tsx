@@ -1,11 +1,14 @@
 // @vitest-environment happy-dom
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { act, cleanup, configure, fireEvent, render, screen } from '@testing-library/react';
 import { type ReactNode, use } from 'react';
 import { afterEach, expect, it, vi } from 'vitest';
 import { useConsole } from './console-context.ts';
 import { SessionGate } from './session-gate.tsx';
 import { SignOutContext } from './sign-out.ts';
+
+// The default of one second is shorter than the time until a request is sent again.
+configure({ asyncUtilTimeout: 30_000 });
 
 /** Reads something of the user who is signed in. */
 function Reader(): ReactNode {
@@ -87,4 +90,35 @@ it('keeps the present session when a request of the last one is answered late th
   late.resolve(Object.assign(new Response('', { status: 401 }), { text }));
   await handled.promise;
   expect(queries.getQueryData(['session'])).toMatchObject({ user: 'joe' });
+});
+
+/** Lets the first request for each path of the page itself fail as one does when the network changes. Returns what was asked. */
+function loseFirstRequests(): readonly string[] {
+  const { fetch } = globalThis;
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', async (path: string, options?: RequestInit) => {
+    const isLost = !asked.includes(path) && path !== '/kubernetes/secret';
+    asked.push(path);
+    if (isLost) throw new TypeError('Failed to fetch');
+    return fetch(path, options);
+  });
+  return asked;
+}
+
+it('asks for the session and for the kinds again after the network has changed', async () => {
+  serve(() => Response.json({ text: 'secret of jane' }));
+  loseFirstRequests();
+  openPage();
+  await screen.findByText('Loading the session … Failed to fetch; trying again');
+  await screen.findByText('Loading the kinds of the server … Failed to fetch; trying again');
+  await screen.findByText('secret of jane');
+});
+
+it('asks who has not signed in to do so, and asks the server no second time', async () => {
+  serve(() => Response.json({}));
+  await fetch('/session', { method: 'DELETE' });
+  const asked = loseFirstRequests();
+  openPage();
+  await screen.findByLabelText('Token of a ServiceAccount');
+  expect(asked).toEqual(['/session', '/session']);
 });

@@ -1,11 +1,12 @@
 import { errorMessage, type Random, systemClock } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
-import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
 import { createApi, readSession, type Session, signIn, signOut } from '../api/http.ts';
 import { type GroupDiscovery, kindsFrom } from '../api/kinds.ts';
 import { ConsoleContext } from './console-context.ts';
 import { Busy, Failure } from './notices.tsx';
+import { createQueries, mayPass } from './queries.ts';
 import { type RecordedRun, RecordedRunContext } from './recorded-run.ts';
 import { SignOutContext } from './sign-out.ts';
 
@@ -36,12 +37,18 @@ const browserRandom: Random = () => (crypto.getRandomValues(new Uint32Array(1))[
 export function SessionGate({ children }: { readonly children: ReactNode }): ReactNode {
   const queries = useQueryClient();
   const [code] = useState(takeCode);
-  const { data: session, error } = useQuery({
+  // Without them there is no page: they are asked for until there is an answer.
+  const retry = (_: number, error: unknown) => mayPass(error);
+  const {
+    data: session,
+    error,
+    failureReason,
+  } = useQuery({
     queryKey: SESSION,
     // Who has signed in already goes on: the code of a link is for others.
     queryFn: async ({ signal }) => (await readSession(signal)) ?? (code === undefined ? null : await signIn({ code })),
     staleTime: Number.POSITIVE_INFINITY,
-    retry: false,
+    retry,
   });
   const api = useMemo(
     () => (session ? createApi(session, () => forget(queries, session)) : undefined),
@@ -57,6 +64,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
       return kindsFrom([...(core?.items ?? []), ...(groups?.items ?? [])]);
     },
     refetchInterval: 60_000,
+    retry,
   });
   const [run, show] = useState<RecordedRun>();
   const value = useMemo(() => {
@@ -67,12 +75,12 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
   }, [api, kinds.data, run]);
   const recorded = useMemo(() => ({ run, show }), [run]);
   // What was read of the cluster is none of the run's.
-  const recordedQueries = useMemo(() => (run === undefined ? undefined : new QueryClient()), [run]);
+  const recordedQueries = useMemo(() => (run === undefined ? undefined : createQueries()), [run]);
 
-  if (session === undefined && error === null) return <Busy what="the session" />;
+  if (session === undefined && error === null) return <Busy what="the session" failure={failureReason} />;
   if (!session) return <SignIn failure={error ?? undefined} />;
   if (kinds.error && kinds.data === undefined) return <Failure error={kinds.error} what="the kinds of the server" />;
-  if (value === undefined) return <Busy what="the kinds of the server" />;
+  if (value === undefined) return <Busy what="the kinds of the server" failure={kinds.failureReason} />;
   const leave = async () => {
     try {
       await signOut(session);

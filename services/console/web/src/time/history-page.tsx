@@ -124,7 +124,6 @@ function useChanges(from: Moment, to: Moment | undefined) {
   return useQueries({
     queries: listed.map((kind) => ({
       queryKey: ['changes', kind.id, ns, from.resourceVersion, to?.resourceVersion],
-      retry: false,
       staleTime: to === undefined ? 5_000 : Number.POSITIVE_INFINITY,
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
         const read = async (moment: Moment | undefined) => {

@@ -1,0 +1,28 @@
+import { lazyRouteComponent } from '@tanstack/react-router';
+import { createQueries } from './queries.ts';
+
+const queries = createQueries();
+
+/**
+ * A component of a file that is loaded when it is shown. If that fails, it is asked for again as soon as the server responds. Browsers that keep
+ * failed imports, and a server with another build, have no use for that: then TanStack Router loads the page again, once.
+ */
+export const lazyPart: typeof lazyRouteComponent = (load, name) =>
+  lazyRouteComponent(() => load().catch(() => untilServerResponds().then(load)), name);
+
+function untilServerResponds(): Promise<true> {
+  return queries.fetchQuery({
+    queryKey: ['server'],
+    queryFn: async () => {
+      const { ok, status } = await fetch('/', { method: 'HEAD', cache: 'no-store' });
+      if (!ok) throw new UnavailableError(`the console responds with ${status}`);
+      return true as const;
+    },
+    staleTime: 0,
+    retry: true,
+  });
+}
+
+class UnavailableError extends Error {
+  override readonly name = 'UnavailableError';
+}
