@@ -62,6 +62,41 @@ test('a member whose data is lost is named, and replaced by one command while wr
   await cluster.docker(['start', other?.id ?? '']);
 });
 
+test('a member is added and removed again while writes go on', { timeout: 900_000 }, async () => {
+  await using namespace = await cluster.namespace();
+  const stop = new AbortController();
+  const acknowledged: string[] = [];
+  const writing = (async () => {
+    // Each attempt has a name of its own: one that got no answer may have been written.
+    for (let attempt = 0; !stop.signal.aborted; attempt++) {
+      const name = `written-${attempt}`;
+      const { code } = await cluster.kubectl(['create', 'configmap', name, '-n', namespace.name]);
+      if (code === 0) acknowledged.push(name);
+    }
+  })();
+  try {
+    for (const [args, members] of [
+      [['add'], 4],
+      [['remove', 'etcd-3'], 3],
+    ] as const) {
+      const before = acknowledged.length;
+      const changed = await command('etcd', ...args);
+      expect(changed.code, changed.stderr).toBe(0);
+      expect(acknowledged.length).toBeGreaterThan(before);
+      const { stdout } = await command('etcd', 'status');
+      expect(stdout.match(/https:\/\/etcd-\d:2379/g)).toHaveLength(members);
+      const [apiserver] = await cluster.containers('apiserver');
+      const environment = await cluster.docker(['inspect', '-f', '{{json .Config.Env}}', apiserver?.id ?? '']);
+      expect(environment.includes('https://etcd-3:2379')).toBe(members === 4);
+    }
+  } finally {
+    stop.abort();
+    await writing;
+  }
+  const stored = (await cluster.list(CONFIG_MAPS, namespace.name)).map(({ metadata }) => metadata.name);
+  expect(stored).toEqual(expect.arrayContaining(acknowledged));
+});
+
 test('etcdctl in a container of a member reads everything and writes nothing', async () => {
   const [member] = await cluster.containers('etcd-1');
   // The test before has stopped another member, and a busy machine takes longer than etcdctl's 5 s.

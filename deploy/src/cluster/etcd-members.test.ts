@@ -1,5 +1,12 @@
 import { describe, expect, it, test } from 'vitest';
-import { checkReplacement, failingMembers, healthyMembers, type Member, parseMembers } from './etcd-members.ts';
+import {
+  checkRemoval,
+  checkReplacement,
+  failingMembers,
+  healthyMembers,
+  type Member,
+  parseMembers,
+} from './etcd-members.ts';
 import { createEtcdTools } from './etcd-tools.ts';
 
 test('members are read with their ids, also those that have not started', () => {
@@ -20,7 +27,7 @@ test('healthy are those that answer, and nobody waits a minute for one that is d
     const isDown = args.includes('https://etcd-1:2379');
     return { code: isDown || limit !== '--command-timeout=10s' ? 1 : 0, stdout: '', stderr: '' };
   };
-  const layout = { members: ['etcd-0', 'etcd-1'], initialCluster: '', image: 'etcd:1', environments: {} };
+  const layout = { members: ['etcd-0', 'etcd-1'], image: 'etcd:1', environments: {} };
   expect(await healthyMembers(createEtcdTools({ run }, 'c', layout))).toEqual(new Set(['etcd-0']));
 });
 
@@ -44,6 +51,15 @@ describe('a member', () => {
     expect(() => checkReplacement('b', [a, b, c])).toThrow(message);
     expect(() => checkReplacement('a', [a, b, c, member('d', 'healthy', 'learner')])).toThrow('a cannot be replaced');
     expect(() => checkReplacement('a', [a])).toThrow('without it 0 of 1 members are healthy');
+  });
+
+  it('is removed for good where the others can write without it', () => {
+    expect(() => checkRemoval('c', [a, b, c])).not.toThrow();
+    expect(() => checkRemoval('b', [a, b])).not.toThrow();
+    const refused = 'a cannot be removed: 1 of the 2 others are healthy, and 2 are needed to write';
+    expect(() => checkRemoval('a', [a, b, c])).toThrow(refused);
+    const alone = [a, member('b', 'healthy', 'learner')];
+    expect(() => checkRemoval('a', alone)).toThrow('a cannot be removed: it is the only member');
   });
 });
 

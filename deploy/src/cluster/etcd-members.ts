@@ -89,6 +89,19 @@ export function restartingMember({ name, cause }: FailingMember): string {
   return `${name} keeps restarting: docker compose logs ${name}; if its data is lost: npm run etcd -- replace ${name}`;
 }
 
+/** Throws CommandError if the other members could not write without this one. */
+export function checkRemoval(name: string, members: readonly Member[]): void {
+  const others = members.filter((member) => member.role === 'voter' && member.name !== name);
+  if (others.length === 0) throw new CommandError(`${name} cannot be removed: it is the only member`);
+  const healthy = others.filter(({ state }) => state === 'healthy');
+  const needed = Math.floor(others.length / 2) + 1;
+  if (healthy.length >= needed) return;
+  throw new CommandError(
+    `${name} cannot be removed: ${healthy.length} of the ${others.length} others are healthy, and ${needed} are needed to write`,
+    'start the others first: docker compose up -d --no-recreate',
+  );
+}
+
 /** Throws CommandError if the cluster could not write without this member while it is replaced. */
 export function checkReplacement(name: string, members: readonly Member[]): void {
   const voters = members.filter(({ role }) => role === 'voter');

@@ -4,18 +4,17 @@ import { createEtcdTools, endFormerLeaders, readEtcdLayout } from './etcd-tools.
 const CONFIG = JSON.stringify({
   services: {
     apiserver: { image: 'gantry' },
-    'etcd-1': { image: 'etcd:1', environment: { ETCD_INITIAL_CLUSTER: 'etcd-0=a,etcd-1=b' } },
-    'etcd-0': { image: 'etcd:1', environment: { ETCD_INITIAL_CLUSTER: 'etcd-0=a,etcd-1=b' } },
+    'etcd-3': { image: 'etcd:1', deploy: { replicas: 0 } },
+    'etcd-1': { image: 'etcd:1', deploy: { replicas: 1 }, environment: { ETCD_NAME: 'etcd-1' } },
+    'etcd-0': { image: 'etcd:1', environment: { ETCD_NAME: 'etcd-0' } },
   },
 });
 
-test('members of etcd, their addresses and their image are those of the Compose file', () => {
-  const environment = { ETCD_INITIAL_CLUSTER: 'etcd-0=a,etcd-1=b' };
+test('members of etcd are the services of the Compose file that have a container', () => {
   const layout = {
     members: ['etcd-0', 'etcd-1'],
-    initialCluster: 'etcd-0=a,etcd-1=b',
     image: 'etcd:1',
-    environments: { 'etcd-0': environment, 'etcd-1': environment },
+    environments: { 'etcd-0': { ETCD_NAME: 'etcd-0' }, 'etcd-1': { ETCD_NAME: 'etcd-1' } },
   };
   expect(readEtcdLayout(CONFIG)).toEqual(layout);
   expect(() => readEtcdLayout('{"services":{}}')).toThrow('docker compose config shows no etcd');

@@ -1,12 +1,11 @@
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { CommandError } from '../machine/command-error.ts';
+import { MEMBER_SERVICES } from '../settings/member-settings.ts';
 
 /** The etcd of a cluster, as its Compose file describes it. */
 export interface EtcdLayout {
   /** Services of the members: `etcd-0`. */
   readonly members: readonly string[];
-  /** `etcd-0=https://etcd-0:2380,…`. */
-  readonly initialCluster: string;
   /** The image of etcd. */
   readonly image: string;
   /** The environment of each member's container. */
@@ -31,20 +30,26 @@ const TIMEOUTS = ['--dial-timeout', '5s', '--command-timeout', '60s'];
 export function readEtcdLayout(config: string): EtcdLayout {
   const { services } = JSON.parse(config) as {
     readonly services: Readonly<
-      Record<string, { readonly image?: string; readonly environment?: Readonly<Record<string, string>> }>
+      Record<
+        string,
+        {
+          readonly image?: string;
+          readonly deploy?: { readonly replicas?: number };
+          readonly environment?: Readonly<Record<string, string>>;
+        }
+      >
     >;
   };
-  const members = Object.keys(services)
-    .filter((name) => /^etcd-\d+$/.test(name))
-    .sort();
+  const members = MEMBER_SERVICES.filter((name) => name in services && services[name]?.deploy?.replicas !== 0);
   const first = services[members[0] ?? ''];
-  const initialCluster = first?.environment?.['ETCD_INITIAL_CLUSTER'];
-  if (first?.image === undefined || initialCluster === undefined) {
-    throw new CommandError('docker compose config shows no etcd');
-  }
+  if (first?.image === undefined) throw new CommandError('docker compose config shows no etcd');
   const environments = Object.fromEntries(members.map((name) => [name, services[name]?.environment ?? {}]));
-  return { members, initialCluster, image: first.image, environments };
+  return { members, image: first.image, environments };
 }
+
+/** What etcd calls `initial-cluster`: the names of members with their addresses for each other. */
+export const initialCluster = (members: readonly string[]) =>
+  members.map((name) => `${name}=https://${name}:2380`).join();
 
 export function createEtcdTools(shell: Shell, clusterId: string, layout: EtcdLayout): EtcdTools {
   const run = (program: string, options: readonly string[], mounts: readonly Mount[], args: readonly string[]) => {

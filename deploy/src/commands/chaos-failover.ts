@@ -16,7 +16,7 @@ import { prepareCluster } from '../chaos/prepare-cluster.ts';
 import { undoAll } from '../chaos/undo.ts';
 import { makeNamespace } from '../chaos/workloads/run-workloads.ts';
 import { openCluster, type OpenCluster } from '../cluster/open-cluster.ts';
-import { type CommandConfig, inheritedEnvironment, invokedIn } from '../config.ts';
+import { type CommandConfig, inheritedEnvironment, invokedIn, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
@@ -38,8 +38,7 @@ interface Side {
 
 await runCommand(async () => {
   const options = readOptions(process.argv.slice(2));
-  const opened = await openCluster();
-  const file = fileOf(opened.config, options);
+  const file = fileOf(readCommandConfig(inheritedEnvironment()), options);
   const ours = sideOf(file, CELLS, options);
   const kubernetes = sideOf(join(dirname(file), 'failover-kubernetes.jsonl'), KUBERNETES_CELLS, options);
   if (!options.table) {
@@ -48,7 +47,7 @@ await runCommand(async () => {
         `--only: no cell contains ${JSON.stringify(options.only)}`,
         CELLS.map(({ component, fault }) => `${component}: ${fault}`).join('; '),
       );
-    await makeAllTrials(opened, options, ours, kubernetes);
+    await makeAllTrials(await openCluster(), options, ours, kubernetes);
   }
   process.stdout.write(`${formatTable(ours.trials, kubernetes.trials)}\n`);
   return 0;

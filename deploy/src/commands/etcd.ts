@@ -1,20 +1,25 @@
-/** `npm run etcd -- status | replace MEMBER | defragment | disarm`: what an operator does with the members of etcd. */
+/** `npm run etcd -- status | replace MEMBER | add | remove MEMBER | defragment | disarm`: what an operator does with the members of etcd. */
 import { parseArgs } from 'node:util';
 import { systemClock } from '@gantry/base';
+import { openApi } from '../cluster/api.ts';
 import { createVolume } from '../cluster/compose.ts';
-import { checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
-import type { EtcdTools } from '../cluster/etcd-tools.ts';
+import { checkRemoval, checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
+import { type EtcdTools, initialCluster } from '../cluster/etcd-tools.ts';
 import { type OpenCluster, openCluster } from '../cluster/open-cluster.ts';
 import { untilSucceeds } from '../cluster/wait-until.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
+import { rollingUpdate } from '../rolling-update/rolling-update.ts';
+import { mustReadSettings, storeMembers } from '../settings/ensure-settings.ts';
+import { MEMBER_SERVICES } from '../settings/member-settings.ts';
 import { runCommand } from './run-command.ts';
 
 const clock = systemClock;
 /** The time limit of each wait. */
 const LIMIT_MS = 600_000;
 const POLL_MS = 500;
-const USAGE = 'npm run etcd -- status | replace MEMBER | defragment | disarm';
+const USAGE = 'npm run etcd -- status | replace MEMBER | add | remove MEMBER | defragment | disarm';
+const WITH_MEMBER = ['replace', 'remove'];
 
 await runCommand(async () => {
   const { positionals } = parseArgs({ allowPositionals: true });
@@ -22,18 +27,14 @@ await runCommand(async () => {
   const commands: Readonly<Record<string, (cluster: OpenCluster, name: string) => Promise<void>>> = {
     status: showStatus,
     replace,
+    add,
+    remove,
     defragment,
     disarm,
   };
-  if (verb === 'add' || verb === 'remove') {
-    throw new CommandError(
-      'the number of members is fixed: each is a service of docker-compose.yml, three, or one with the overlay `light`',
-      'npm run etcd -- replace MEMBER gives a member new data; a cluster with another number is a new one: npm run down',
-    );
-  }
   const run = commands[verb];
-  if (run === undefined || rest.length > 0 || (name !== undefined) !== (verb === 'replace')) {
-    throw new CommandError('a command is needed, and a member for `replace`', USAGE);
+  if (run === undefined || rest.length > 0 || (name !== undefined) !== WITH_MEMBER.includes(verb)) {
+    throw new CommandError('a command is needed, and a member for `replace` and `remove`', USAGE);
   }
   await run(await openCluster(), name ?? '');
   return 0;
@@ -66,18 +67,84 @@ async function showStatus({ etcd, progress }: OpenCluster): Promise<void> {
   progress.line(alarms === '' ? 'no alarm' : alarms);
 }
 
+function refuseUnknown(name: string, { layout }: EtcdTools): void {
+  if (layout.members.includes(name)) return;
+  throw new CommandError(`there is no member ${name}`, `members: ${layout.members.join(', ')}`);
+}
+
+/**
+ * Adds a member to those that there are, as `replace` adds one. The settings name it before: if the command ends early, `status` says how to
+ * go on.
+ */
+async function add({ config, etcd }: OpenCluster): Promise<void> {
+  const { members } = etcd.layout;
+  const voters = (await membersOf(etcd)).filter(({ role, state }) => role === 'voter' && state === 'healthy');
+  const missing = members.find((name) => !voters.some((member) => member.name === name));
+  if (missing !== undefined) {
+    throw new CommandError(
+      `a member is added when all others serve requests, and ${missing} does not`,
+      `docker compose logs ${missing}; if its data is lost: npm run etcd -- replace ${missing}`,
+    );
+  }
+  const name = MEMBER_SERVICES.find((service) => !members.includes(service));
+  if (name === undefined) throw new CommandError('etcd has five members: docker-compose.yml has services for no more');
+  storeMembers(config, [...members, name].sort());
+  const grown = await openCluster();
+  await replace(grown, name);
+  await tellServices(grown);
+}
+
+/** Removes a member with its data, for good. It can be called again if it ended early. */
+async function remove(cluster: OpenCluster, name: string): Promise<void> {
+  const { config, etcd, project, progress } = cluster;
+  refuseUnknown(name, etcd);
+  const members = await membersOf(etcd);
+  checkRemoval(name, members);
+  const removed = members.find((member) => member.name === name);
+  const others = members.filter((member) => member.name !== name && member.state === 'healthy');
+  await progress.step(`${name} removed`, async () => {
+    if (removed?.state === 'healthy') await giveUpLeadership(etcd, name, others);
+    if (removed !== undefined)
+      await etcd.ctl(
+        others.map((one) => one.name),
+        ['member', 'remove', removed.id],
+      );
+    await project.compose(['rm', '-s', '-f', name]);
+    storeMembers(
+      config,
+      etcd.layout.members.filter((member) => member !== name),
+    );
+  });
+  const shrunk = await openCluster();
+  await progress.step('its data removed', () => emptyData(shrunk, name));
+  await tellServices(shrunk);
+}
+
+/** A leader of etcd that ends without this is replaced by an election, for which writes wait. */
+async function giveUpLeadership(etcd: EtcdTools, name: string, others: readonly Member[]): Promise<void> {
+  const [, , , , isLeader] = (await etcd.ctl([name], ['endpoint', 'status', '-w', 'simple'])).split(', ');
+  const successor = others.find(({ role }) => role === 'voter');
+  if (isLeader === 'true' && successor !== undefined) await etcd.ctl([name], ['move-leader', successor.id]);
+}
+
+/** Replaces the services that have the addresses of etcd's members in their settings, as `up` does. */
+async function tellServices({ config, project, progress, shell }: OpenCluster): Promise<void> {
+  await progress.step('services know the members', async (note) => {
+    using api = openApi(config);
+    await rollingUpdate({ ...mustReadSettings(config), project, shell, clock, api, note });
+  });
+}
+
 /** Removes a member with its data, and adds it again as a learner, which becomes a voter when it has all data. */
 async function replace(cluster: OpenCluster, name: string): Promise<void> {
   const { clusterId, etcd, project, progress, shell } = cluster;
-  if (!etcd.layout.members.includes(name)) {
-    throw new CommandError(`there is no member ${name}`, `members: ${etcd.layout.members.join(', ')}`);
-  }
+  refuseUnknown(name, etcd);
   const members = await membersOf(etcd);
   checkReplacement(name, members);
   const old = members.find((member) => member.name === name);
   const others = members.filter((member) => member.name !== name && member.state === 'healthy').map((one) => one.name);
   const temporary = `${clusterId}-${name}-joining`;
-  await progress.step(`${name} removed`, async () => {
+  await progress.step(old === undefined ? `${name} prepared` : `${name} removed`, async () => {
     await project.compose(['rm', '-s', '-f', name]);
     await mustRun(shell, 'docker', ['rm', '-f', temporary]);
     if (old !== undefined) await etcd.ctl(others, ['member', 'remove', old.id]);
@@ -86,7 +153,12 @@ async function replace(cluster: OpenCluster, name: string): Promise<void> {
   await progress.step(`${name} added as a learner`, async () => {
     await etcd.ctl(others, ['member', 'add', name, `--peer-urls=https://${name}:2380`, '--learner']);
     // Only this first start joins a cluster that exists; afterwards the data says so.
-    const joining = ['--name', temporary, '-e', 'ETCD_INITIAL_CLUSTER_STATE=existing'];
+    const names = [...members.map((member) => member.name), name];
+    const environment = [
+      `ETCD_INITIAL_CLUSTER=${initialCluster([...new Set(names)])}`,
+      'ETCD_INITIAL_CLUSTER_STATE=existing',
+    ];
+    const joining = ['--name', temporary, ...environment.flatMap((variable) => ['-e', variable])];
     await project.compose(['run', '-d', '--no-deps', '--use-aliases', ...joining, name]);
   });
   await progress.step(`${name} has all data and votes`, async (note) => {

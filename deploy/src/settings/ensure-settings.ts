@@ -18,6 +18,7 @@ import {
   refreshSettings,
   type Settings,
 } from './choose-settings.ts';
+import { formatMembers, storedMembers } from './member-settings.ts';
 import { formatSettings, parseSettings, variablesIn } from './settings-file.ts';
 
 /** The stored settings of this cluster, or undefined before its first `up`. */
@@ -85,8 +86,10 @@ export function storeSettings(
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const stored = variablesIn(before);
   const text = formatSettings(settings, {
-    ...variablesIn(before),
+    ...stored,
+    ...formatMembers(storedMembers(stored, config.overlays)),
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
     GANTRY_ENGINE_ROOT: engineRoot,
@@ -98,6 +101,16 @@ export function storeSettings(
   const target = relative(config.root, file);
   if (config.homeKind !== 'checkout' || lstatSync(link, { throwIfNoEntry: false }) !== undefined) return;
   symlinkSync(target, link);
+}
+
+/** Makes these services the members of etcd at the next call of Compose. */
+export function storeMembers(config: CommandConfig, members: readonly string[]): void {
+  const settings = mustReadSettings(config);
+  const file = settingsFileOf(config);
+  writeFileSync(
+    file,
+    formatSettings(settings, { ...variablesIn(readFileSync(file, 'utf8')), ...formatMembers(members) }),
+  );
 }
 
 /** Whether the checkout's `.env` is the link that `storeSettings` makes. */

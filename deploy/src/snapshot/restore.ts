@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { errorMessage, systemClock } from '@gantry/base';
 import { openApi } from '../cluster/api.ts';
 import { countsOf, createVolume, settingsFileOf } from '../cluster/compose.ts';
-import { endFormerLeaders, type EtcdTools } from '../cluster/etcd-tools.ts';
+import { endFormerLeaders, type EtcdTools, initialCluster } from '../cluster/etcd-tools.ts';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { lookAtApi } from '../cluster/readiness.ts';
 import { untilSucceeds, waitUntil } from '../cluster/wait-until.ts';
@@ -55,13 +55,13 @@ async function withContents(
 
 /** Makes the data of each member, which also verifies the checksum of the state. */
 async function prepareMembers(etcd: EtcdTools, volume: string): Promise<void> {
-  const { members, initialCluster } = etcd.layout;
+  const { members } = etcd.layout;
   for (const member of members) {
     const cluster = [
       '--name',
       member,
       '--initial-cluster',
-      initialCluster,
+      initialCluster(members),
       '--initial-cluster-token',
       `restored-${volume}`,
     ];

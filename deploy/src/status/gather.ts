@@ -8,6 +8,7 @@ import { failingMembers } from '../cluster/etcd-members.ts';
 import { withHealthNow } from '../cluster/health-checks.ts';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
+import { MEMBER_SERVICES } from '../settings/member-settings.ts';
 import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact, WaitingPod } from './facts.ts';
 
 /** The facts of this checkout's cluster. */
@@ -231,9 +232,7 @@ function nodeFact(node: Node): NodeFact {
 
 /** Certificates that may need attention. Agents renew theirs daily. */
 const CERTIFICATES: readonly { readonly of: string; readonly service: string; readonly file: string }[] = [
-  { of: 'etcd-0', service: 'etcd-0', file: '/etc/etcd/tls/tls.crt' },
-  { of: 'etcd-1', service: 'etcd-1', file: '/etc/etcd/tls/tls.crt' },
-  { of: 'etcd-2', service: 'etcd-2', file: '/etc/etcd/tls/tls.crt' },
+  ...MEMBER_SERVICES.map((service) => ({ of: service, service, file: '/etc/etcd/tls/tls.crt' })),
   { of: 'apiserver', service: 'apiserver', file: '/etc/gantry/tls/tls.crt' },
   { of: 'apiserver (towards etcd)', service: 'apiserver', file: '/etc/gantry/etcd/tls.crt' },
   { of: 'apiserver (towards agents)', service: 'apiserver', file: '/etc/gantry/agents/tls.crt' },
@@ -247,7 +246,7 @@ const CERTIFICATES: readonly { readonly of: string; readonly service: string; re
   { of: 'ingress', service: 'ingress', file: '/etc/gantry/tls/tls.crt' },
   { of: 'load-balancer (the authority)', service: 'load-balancer', file: '/etc/gantry/tls/ca.crt' },
   { of: "agents' servers (the authority)", service: 'apiserver', file: '/etc/gantry/agents/ca.crt' },
-  { of: 'etcd (the authority)', service: 'etcd-0', file: '/etc/etcd/tls/ca.crt' },
+  { of: 'etcd (the authority)', service: 'apiserver', file: '/etc/gantry/etcd/ca.crt' },
   { of: 'front proxy (the authority)', service: 'apiserver', file: '/etc/gantry/front-proxy/ca.crt' },
 ];
 
