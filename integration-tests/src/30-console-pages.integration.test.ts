@@ -104,6 +104,45 @@ if (process.env['GANTRY_CONSOLE_PICTURES'] === '1')
     await takePictures(browser, join(cluster.root, 'docs/pictures'), viewsOf(ns));
   });
 
+describe('on a phone, an accessible page', () => {
+  let phone: Page;
+
+  beforeAll(async () => {
+    phone = await browser.signedIn({ viewport: { width: 390, height: 800 }, colorScheme: 'dark' });
+  });
+
+  afterAll(() => phone?.context().close());
+
+  test.each([
+    ['/', 'Nodes, the fullest first'],
+    ['/control-loops', 'Leaders'],
+    ['/etcd', 'Flow control'],
+    ['/history', 'What changed'],
+    ['/objects/pods/NS/stuck?tab=why', 'What the scheduler considered'],
+    ['/objects/pods/NS/talker', 'Containers'],
+  ])('is %s, whose tables scroll', async (path, heading) => {
+    await browser.open(phone, path.replace('NS', ns));
+    await phone.getByRole('heading', { name: heading, exact: true }).waitFor();
+    await expectAccessible(phone);
+  });
+
+  test.each([
+    ['deployments.apps/NS/web', ['restart', 'scale', 'roll-back', 'delete']],
+    ['pods/NS/talker', ['debug', 'copy']],
+    ['nodes/-/NODE', ['cordon', 'drain']],
+  ])('has each dialog of %s', async (path, actions) => {
+    const [node = ''] = (await kubectl(['get', 'nodes', '-o', 'name'])).trim().split('\n');
+    const object = path.replace('NS', ns).replace('NODE', node.slice('node/'.length));
+    for (const action of actions) {
+      await browser.open(phone, `/objects/${object}?do=${action}`);
+      const dialog = phone.getByRole('dialog');
+      await dialog.waitFor();
+      await dialog.locator('.busy').waitFor({ state: 'detached' });
+      await expectAccessible(phone);
+    }
+  });
+});
+
 describe('objects', () => {
   test('appear and go as the cluster changes, and are found by words', async () => {
     await open(`/objects/configmaps?ns=${ns}`);
@@ -131,6 +170,7 @@ describe('objects', () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Search' }).pressSequentially('deploy web');
     await page.getByRole('option', { name: /^web / }).waitFor();
+    await expectAccessible(page);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /Deployment.*web/ }).waitFor();
     await page.getByRole('heading', { name: 'Conditions' }).waitFor();

@@ -6,6 +6,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { ResourceRule } from '../api/access.ts';
 import type { Kind } from '../api/kinds.ts';
 import type { AnyObject, TabProps } from '../object/use-object.ts';
+import { CopyDialog } from '../terminal/copy-dialog.tsx';
+import { DebugDialog } from '../terminal/debug-dialog.tsx';
+import { expectAccessible } from '../testing/axe.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, kindOf, NODES, PODS } from '../testing/kinds.ts';
 import { renderInConsole, type Sent } from '../testing/render.tsx';
 import { CordonDialog, UncordonDialog } from './cordon-dialog.tsx';
@@ -53,6 +56,22 @@ const button = (name: string | RegExp) => screen.getByRole<HTMLButtonElement>('b
 const command = () => document.querySelector('.kubectl code')?.textContent;
 const closes = ({ closed }: { readonly closed: readonly string[] }) =>
   waitFor(() => expect(closed).toEqual(['closed']));
+
+it.each<[string, View, Kind]>([
+  ['Restart web', RestartDialog, DEPLOYMENTS],
+  ['Scale web', ScaleDialog, DEPLOYMENTS],
+  ['Roll back web', RollBackDialog, DEPLOYMENTS],
+  ['Delete Deployment web?', DeleteDialog, DEPLOYMENTS],
+  ['Cordon web', CordonDialog, NODES],
+  ['Uncordon web', UncordonDialog, NODES],
+  ['Drain web', DrainDialog, NODES],
+  ['Add a debug container', DebugDialog, PODS],
+  ['Copy files', CopyDialog, PODS],
+])('%s: a screen reader finds a name for each field', async (name, Dialog, kind) => {
+  await open(Dialog, { kind, server: () => ({ items: [] }) });
+  await screen.findByRole('dialog', { name });
+  await expectAccessible();
+});
 
 describe('scale', () => {
   it('sets what was typed, once', async () => {

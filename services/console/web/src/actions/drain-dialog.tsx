@@ -11,7 +11,7 @@ import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { setUnschedulable } from './cordon.ts';
 import { type DrainStep, newLosses, planDrain } from './drain-plan.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 /** A budget that allows no eviction is asked again. */
 const RETRY_MS = 5_000;
@@ -124,24 +124,19 @@ interface StepsProps {
 function Steps({ plan, states }: StepsProps): ReactNode {
   if (plan.length === 0) return <p>No pod is on this node.</p>;
   return (
-    <div className="scroll-box" tabIndex={0}>
-      <table>
-        <Heads of={['Pod', 'What happens', 'State']} />
-        <tbody>
-          {plan.map(({ pod: { metadata }, action, note, isLoss }) => (
-            <tr key={metadata.uid}>
-              <th scope="row">
-                {metadata.namespace}/{metadata.name}
-              </th>
-              <td data-tone={isLoss ? 'waiting' : 'none'}>
-                {action === 'evict' ? 'is evicted' : 'stays'}
-                {note === '' ? '' : `: ${note}`}
-              </td>
-              <td>{states[metadata.uid ?? '']}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table of={['Pod', 'What happens', 'State']}>
+      {plan.map(({ pod: { metadata }, action, note, isLoss }) => (
+        <tr key={metadata.uid}>
+          <th scope="row">
+            {metadata.namespace}/{metadata.name}
+          </th>
+          <td data-tone={isLoss ? 'waiting' : 'none'}>
+            {action === 'evict' ? 'is evicted' : 'stays'}
+            {note === '' ? '' : `: ${note}`}
+          </td>
+          <td>{states[metadata.uid ?? '']}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

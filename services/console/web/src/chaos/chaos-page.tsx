@@ -4,7 +4,7 @@ import { quote } from '../objects/kubectl.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useAllowed, useConsole, useKind, useLive, useNow } from '../shell/console-context.ts';
 import { RunError, useRun } from '../shell/dialog.tsx';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import {
   type Run,
@@ -104,29 +104,26 @@ function RunList({ runs, shown, now }: ListProps): ReactNode {
   return (
     <section>
       <h2>Runs</h2>
-      <table>
-        <Heads of={['Run', 'Phase', 'Faults', 'Longest gap', 'Seed', 'Age']} />
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.uid}>
-              <th scope="row">
-                <Link
-                  to="/chaos"
-                  search={(old) => ({ ...old, run: run.name })}
-                  aria-current={run === shown ? 'true' : undefined}
-                >
-                  {run.name}
-                </Link>
-              </th>
-              <td data-tone={toneOf(phaseOf(run))}>{phaseOf(run)}</td>
-              <td>{run.status.startedFaults ?? 0}</td>
-              <td>{gapOf(run)}</td>
-              <td>{run.status.seed ?? run.spec.seed ?? ''}</td>
-              <td>{formatAge(now - run.createdAt)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table of={['Run', 'Phase', 'Faults', 'Longest gap', 'Seed', 'Age']}>
+        {runs.map((run) => (
+          <tr key={run.uid}>
+            <th scope="row">
+              <Link
+                to="/chaos"
+                search={(old) => ({ ...old, run: run.name })}
+                aria-current={run === shown ? 'true' : undefined}
+              >
+                {run.name}
+              </Link>
+            </th>
+            <td data-tone={toneOf(phaseOf(run))}>{phaseOf(run)}</td>
+            <td>{run.status.startedFaults ?? 0}</td>
+            <td>{gapOf(run)}</td>
+            <td>{run.status.seed ?? run.spec.seed ?? ''}</td>
+            <td>{formatAge(now - run.createdAt)}</td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }
@@ -171,34 +168,28 @@ function RunView({ run, now, mayDelete }: RunProps): ReactNode {
         <dd>{gapOf(run) || '…'}</dd>
       </dl>
       {active.length === 0 ? null : (
-        <table aria-label="Faults now">
-          <Heads of={['Fault', 'What', 'Ends in']} />
-          <tbody>
-            {active.map(({ fault, detail, endsAt }) => (
-              <tr key={fault}>
-                <th scope="row" data-tone="bad">
-                  {fault}
-                </th>
-                <td>{detail}</td>
-                <td>{Math.max(0, Math.round((Date.parse(endsAt) - now) / 1000))} s</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table of={['Fault', 'What', 'Ends in']} label="Faults now">
+          {active.map(({ fault, detail, endsAt }) => (
+            <tr key={fault}>
+              <th scope="row" data-tone="bad">
+                {fault}
+              </th>
+              <td>{detail}</td>
+              <td>{Math.max(0, Math.round((Date.parse(endsAt) - now) / 1000))} s</td>
+            </tr>
+          ))}
+        </Table>
       )}
       {leaders.length === 0 ? null : (
-        <table aria-label="Leaders">
-          <Heads of={['Component', 'Leader', 'Epoch']} />
-          <tbody>
-            {leaders.map(({ component, holder, epoch }) => (
-              <tr key={component}>
-                <th scope="row">{component}</th>
-                <td data-tone={holder === '' ? 'bad' : 'good'}>{holder || 'nobody'}</td>
-                <td>{epoch}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table of={['Component', 'Leader', 'Epoch']} label="Leaders">
+          {leaders.map(({ component, holder, epoch }) => (
+            <tr key={component}>
+              <th scope="row">{component}</th>
+              <td data-tone={holder === '' ? 'bad' : 'good'}>{holder || 'nobody'}</td>
+              <td>{epoch}</td>
+            </tr>
+          ))}
+        </Table>
       )}
       <Outcome run={run} now={now} />
       <pre className="code" aria-label="Events" tabIndex={0}>
@@ -255,19 +246,16 @@ function Outcome({ run: { status }, now }: Pick<RunProps, 'run' | 'now'>): React
         </>
       )}
       {invariants.length === 0 ? null : (
-        <table aria-label="Verdict">
-          <Heads of={['Invariant', 'Verdict', 'What must hold', 'Checked']} />
-          <tbody>
-            {invariants.map(({ invariant, title, state, checked, unit, notChecked = '' }) => (
-              <tr key={invariant}>
-                <th scope="row">{invariant}</th>
-                <td data-tone={toneOf(state)}>{state}</td>
-                <td>{title}</td>
-                <td title={notChecked}>{checked === 0 && notChecked !== '' ? notChecked : `${checked} ${unit}`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table of={['Invariant', 'Verdict', 'What must hold', 'Checked']} label="Verdict">
+          {invariants.map(({ invariant, title, state, checked, unit, notChecked = '' }) => (
+            <tr key={invariant}>
+              <th scope="row">{invariant}</th>
+              <td data-tone={toneOf(state)}>{state}</td>
+              <td>{title}</td>
+              <td title={notChecked}>{checked === 0 && notChecked !== '' ? notChecked : `${checked} ${unit}`}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </>
   );

@@ -19,7 +19,7 @@ import {
 } from './inventory.ts';
 import { layOut, nodeAt, type PictureLayout } from './layout.ts';
 import { type Palette, Scene } from './scene.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 const NODES = objectFormat(nodeMark);
 const PODS = objectFormat(podMark);
@@ -267,45 +267,39 @@ function FullestNodes({ loads, namespace }: FullestProps): ReactNode {
           Only the pods of <code>{namespace}</code> are counted. Nodes may be full of others: show all namespaces.
         </p>
       )}
-      <table>
-        <Heads of={['Node', 'Host', 'State', 'Pods', 'CPU requested', 'CPU used', 'Memory requested', 'Memory used']} />
-        <tbody>
-          {fullest.map((load) => {
-            const { node, cpu, memory, podCount } = load;
-            return (
-              <tr key={node.uid}>
-                <th scope="row">
-                  <Link
-                    to="/objects/$kind/$namespace/$name"
-                    params={{ kind: 'nodes', namespace: '-', name: node.name }}
-                  >
-                    {node.name}
-                  </Link>
-                </th>
-                <td>{node.host}</td>
-                <td data-tone={node.isReady ? (node.isCordoned ? 'waiting' : 'good') : 'bad'}>
-                  {node.isReady ? (node.isCordoned ? 'cordoned' : 'ready') : 'not ready'}
-                </td>
-                <td>
-                  {podCount} <span className="muted">of {node.allocatable['pods'] ?? 'unknown'}</span>
-                </td>
-                <td>
-                  <Share value={cpu} />
-                </td>
-                <td>
-                  <Share value={used(load, 'cpu')} />
-                </td>
-                <td>
-                  <Share value={memory} />
-                </td>
-                <td>
-                  <Share value={used(load, 'memory')} />
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <Table of={['Node', 'Host', 'State', 'Pods', 'CPU requested', 'CPU used', 'Memory requested', 'Memory used']}>
+        {fullest.map((load) => {
+          const { node, cpu, memory, podCount } = load;
+          return (
+            <tr key={node.uid}>
+              <th scope="row">
+                <Link to="/objects/$kind/$namespace/$name" params={{ kind: 'nodes', namespace: '-', name: node.name }}>
+                  {node.name}
+                </Link>
+              </th>
+              <td>{node.host}</td>
+              <td data-tone={node.isReady ? (node.isCordoned ? 'waiting' : 'good') : 'bad'}>
+                {node.isReady ? (node.isCordoned ? 'cordoned' : 'ready') : 'not ready'}
+              </td>
+              <td>
+                {podCount} <span className="muted">of {node.allocatable['pods'] ?? 'unknown'}</span>
+              </td>
+              <td>
+                <Share value={cpu} />
+              </td>
+              <td>
+                <Share value={used(load, 'cpu')} />
+              </td>
+              <td>
+                <Share value={memory} />
+              </td>
+              <td>
+                <Share value={used(load, 'memory')} />
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
     </section>
   );
 }
@@ -316,27 +310,24 @@ function UnreadyPods({ pods }: { readonly pods: readonly PodMark[] }): ReactNode
   return (
     <section>
       <h2>Pods that are not ready</h2>
-      <table>
-        <Heads of={['Pod', 'State', 'Reason', 'Node']} />
-        <tbody>
-          {pods.slice(0, LISTED).map(({ uid, namespace, name, state, reason, node }) => (
-            <tr key={uid}>
-              <th scope="row">
-                <Link
-                  to="/objects/$kind/$namespace/$name"
-                  params={{ kind: 'pods', namespace, name }}
-                  search={{ tab: 'why' }}
-                >
-                  {namespace}/{name}
-                </Link>
-              </th>
-              <td data-tone={state === 'failing' ? 'bad' : 'waiting'}>{state}</td>
-              <td>{reason}</td>
-              <td>{node}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table of={['Pod', 'State', 'Reason', 'Node']}>
+        {pods.slice(0, LISTED).map(({ uid, namespace, name, state, reason, node }) => (
+          <tr key={uid}>
+            <th scope="row">
+              <Link
+                to="/objects/$kind/$namespace/$name"
+                params={{ kind: 'pods', namespace, name }}
+                search={{ tab: 'why' }}
+              >
+                {namespace}/{name}
+              </Link>
+            </th>
+            <td data-tone={state === 'failing' ? 'bad' : 'waiting'}>{state}</td>
+            <td>{reason}</td>
+            <td>{node}</td>
+          </tr>
+        ))}
+      </Table>
       {pods.length > LISTED ? <p className="muted">and {pods.length - LISTED} more</p> : null}
     </section>
   );

@@ -5,7 +5,7 @@ import { lazyPart } from '../shell/lazy-part.ts';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import type { ApiServersReport, EtcdReport } from './reports.ts';
 import { useReport, useSamples } from './use-report.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 const Chart = lazyPart(() => import('../shell/chart.tsx'), 'Chart');
 const REFRESH_MS = 2_000;
@@ -40,49 +40,46 @@ function Etcd({ report }: { readonly report: EtcdReport }): ReactNode {
   return (
     <section>
       <h2>etcd</h2>
-      <table>
-        <Heads
-          of={[
-            'Member',
-            'State',
-            'Role',
-            'Term',
-            'Raft index',
-            'Revision',
-            `Size, of ${bytes(quotaBytes)}`,
-            'Latency',
-            'Alarms',
-            'Version',
-          ]}
-        />
-        <tbody>
-          {members.map((member) => (
-            <tr key={member.name}>
-              <th scope="row">{member.name}</th>
-              <td data-tone={member.state === 'healthy' ? 'good' : 'bad'}>
-                {member.state} {member.reason}
-              </td>
-              <td>{member.isLeader === undefined ? '' : member.isLeader ? 'leader' : 'follower'}</td>
-              <td>{member.raftTerm}</td>
-              <td>
-                {member.raftIndex}
-                {(member.raftIndex ?? 0) - (member.raftAppliedIndex ?? 0) > 0 ? (
-                  <span className="muted"> {(member.raftIndex ?? 0) - (member.raftAppliedIndex ?? 0)} not applied</span>
-                ) : null}
-              </td>
-              <td>{member.revision}</td>
-              <td data-tone={(member.sizeBytes ?? 0) > quotaBytes * 0.8 ? 'bad' : 'none'}>
-                {bytes(member.sizeBytes)} <span className="muted">{bytes(member.inUseBytes)} used</span>
-              </td>
-              <td>{member.latencyMs === undefined ? '' : `${member.latencyMs.toFixed(1)} ms`}</td>
-              <td data-tone={(member.alarms ?? []).length > 0 ? 'bad' : 'none'}>
-                {(member.alarms ?? []).join(', ') || 'none'}
-              </td>
-              <td>{member.version}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        of={[
+          'Member',
+          'State',
+          'Role',
+          'Term',
+          'Raft index',
+          'Revision',
+          `Size, of ${bytes(quotaBytes)}`,
+          'Latency',
+          'Alarms',
+          'Version',
+        ]}
+      >
+        {members.map((member) => (
+          <tr key={member.name}>
+            <th scope="row">{member.name}</th>
+            <td data-tone={member.state === 'healthy' ? 'good' : 'bad'}>
+              {member.state} {member.reason}
+            </td>
+            <td>{member.isLeader === undefined ? '' : member.isLeader ? 'leader' : 'follower'}</td>
+            <td>{member.raftTerm}</td>
+            <td>
+              {member.raftIndex}
+              {(member.raftIndex ?? 0) - (member.raftAppliedIndex ?? 0) > 0 ? (
+                <span className="muted"> {(member.raftIndex ?? 0) - (member.raftAppliedIndex ?? 0)} not applied</span>
+              ) : null}
+            </td>
+            <td>{member.revision}</td>
+            <td data-tone={(member.sizeBytes ?? 0) > quotaBytes * 0.8 ? 'bad' : 'none'}>
+              {bytes(member.sizeBytes)} <span className="muted">{bytes(member.inUseBytes)} used</span>
+            </td>
+            <td>{member.latencyMs === undefined ? '' : `${member.latencyMs.toFixed(1)} ms`}</td>
+            <td data-tone={(member.alarms ?? []).length > 0 ? 'bad' : 'none'}>
+              {(member.alarms ?? []).join(', ') || 'none'}
+            </td>
+            <td>{member.version}</td>
+          </tr>
+        ))}
+      </Table>
       <Suspense>
         <Chart title="Latency of etcd's members" unit="ms" names={samples.names} data={samples.data} />
       </Suspense>
@@ -98,23 +95,20 @@ function Servers({ report }: { readonly report: ApiServersReport }): ReactNode {
       <section>
         <h2>API servers</h2>
         <Kubectl command="kubectl get --raw /gantry/v1/apiservers" />
-        <table>
-          <Heads of={['Address', 'Started', 'Cache revision', 'Behind etcd', 'Watches', 'Role']} />
-          <tbody>
-            {apiservers.map(({ address, startedAt, cache, watches, leading }) => (
-              <tr key={address}>
-                <th scope="row">{address}</th>
-                <td>{formatAge(now - Date.parse(startedAt))} ago</td>
-                <td>{cache?.revision}</td>
-                <td data-tone={(cache?.behind ?? 0) > 100 ? 'bad' : 'none'}>
-                  {cache?.behind === undefined ? 'unknown' : `${cache.behind} revisions`}
-                </td>
-                <td>{watches.reduce((sum, one) => sum + one.watches, 0)}</td>
-                <td>{leading === true ? 'maintains etcd' : ''}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table of={['Address', 'Started', 'Cache revision', 'Behind etcd', 'Watches', 'Role']}>
+          {apiservers.map(({ address, startedAt, cache, watches, leading }) => (
+            <tr key={address}>
+              <th scope="row">{address}</th>
+              <td>{formatAge(now - Date.parse(startedAt))} ago</td>
+              <td>{cache?.revision}</td>
+              <td data-tone={(cache?.behind ?? 0) > 100 ? 'bad' : 'none'}>
+                {cache?.behind === undefined ? 'unknown' : `${cache.behind} revisions`}
+              </td>
+              <td>{watches.reduce((sum, one) => sum + one.watches, 0)}</td>
+              <td>{leading === true ? 'maintains etcd' : ''}</td>
+            </tr>
+          ))}
+        </Table>
         {unreachable.map(({ address = '', reason = '' }) => (
           <p key={address} className="notice waiting">
             {address} does not respond: {reason}
@@ -122,6 +116,7 @@ function Servers({ report }: { readonly report: ApiServersReport }): ReactNode {
         ))}
       </section>
       <Requests report={report} />
+      <Watches report={report} />
       <FlowControl report={report} />
     </>
   );
@@ -159,19 +154,44 @@ function Requests({ report }: { readonly report: ApiServersReport }): ReactNode 
   return (
     <section>
       <h2>Requests since the servers started</h2>
-      <table>
-        <Heads of={['Request', 'Count', 'Failed', 'Mean']} />
-        <tbody>
-          {rows.slice(0, LISTED).map(({ name, requests, failed, seconds }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{requests}</td>
-              <td>{failed}</td>
-              <td>{requests === 0 ? '' : `${((seconds / requests) * 1000).toFixed(1)} ms`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table of={['Request', 'Count', 'Failed', 'Mean']}>
+        {rows.slice(0, LISTED).map(({ name, requests, failed, seconds }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{requests}</td>
+            <td>{failed}</td>
+            <td>{requests === 0 ? '' : `${((seconds / requests) * 1000).toFixed(1)} ms`}</td>
+          </tr>
+        ))}
+      </Table>
+      {rows.length > LISTED ? <p className="muted">and {rows.length - LISTED} more</p> : null}
+    </section>
+  );
+}
+
+/** Watches of all servers by kind, those with the most first. */
+function Watches({ report }: { readonly report: ApiServersReport }): ReactNode {
+  const all = report.apiservers.flatMap(({ watches }) => watches);
+  const rows = [...Map.groupBy(all, ({ resource }) => resource)]
+    .map(([resource, of]) => ({
+      resource,
+      watches: of.reduce((sum, one) => sum + one.watches, 0),
+      rest: of.reduce((sum, one) => sum + one.rest, 0),
+    }))
+    .sort((a, b) => b.watches - a.watches);
+  return (
+    <section>
+      <h2>Watches now</h2>
+      <Table of={['Kind', 'Watches', 'Of clients', 'Of services']}>
+        {rows.slice(0, LISTED).map(({ resource, watches, rest }) => (
+          <tr key={resource}>
+            <th scope="row">{resource}</th>
+            <td>{watches}</td>
+            <td>{rest}</td>
+            <td>{watches - rest}</td>
+          </tr>
+        ))}
+      </Table>
       {rows.length > LISTED ? <p className="muted">and {rows.length - LISTED} more</p> : null}
     </section>
   );
@@ -181,32 +201,29 @@ function FlowControl({ report }: { readonly report: ApiServersReport }): ReactNo
   return (
     <section>
       <h2>Flow control</h2>
-      <table>
-        <Heads of={['Server', 'Level and schema', 'Executing', 'Queued', 'Dispatched', 'Rejected']} />
-        <tbody>
-          {report.apiservers.flatMap(({ address, flowControl }) =>
-            flowControl.flatMap(({ name, limitSeats, schemas }) =>
-              schemas
-                .filter(({ dispatched }) => dispatched > 0)
-                .map((schema) => {
-                  const rejected = Object.values(schema.rejected ?? {}).reduce((sum, count) => sum + count, 0);
-                  return (
-                    <tr key={`${address} ${name} ${schema.name}`}>
-                      <td className="muted">{address}</td>
-                      <th scope="row">
-                        {name} / {schema.name} <span className="muted">{limitSeats} seats</span>
-                      </th>
-                      <td>{schema.executingRequests}</td>
-                      <td data-tone={schema.queuedRequests > 0 ? 'waiting' : 'none'}>{schema.queuedRequests}</td>
-                      <td>{schema.dispatched}</td>
-                      <td data-tone={rejected > 0 ? 'bad' : 'none'}>{rejected}</td>
-                    </tr>
-                  );
-                }),
-            ),
-          )}
-        </tbody>
-      </table>
+      <Table of={['Server', 'Level and schema', 'Executing', 'Queued', 'Dispatched', 'Rejected']}>
+        {report.apiservers.flatMap(({ address, flowControl }) =>
+          flowControl.flatMap(({ name, limitSeats, schemas }) =>
+            schemas
+              .filter(({ dispatched }) => dispatched > 0)
+              .map((schema) => {
+                const rejected = Object.values(schema.rejected ?? {}).reduce((sum, count) => sum + count, 0);
+                return (
+                  <tr key={`${address} ${name} ${schema.name}`}>
+                    <td className="muted">{address}</td>
+                    <th scope="row">
+                      {name} / {schema.name} <span className="muted">{limitSeats} seats</span>
+                    </th>
+                    <td>{schema.executingRequests}</td>
+                    <td data-tone={schema.queuedRequests > 0 ? 'waiting' : 'none'}>{schema.queuedRequests}</td>
+                    <td>{schema.dispatched}</td>
+                    <td data-tone={rejected > 0 ? 'bad' : 'none'}>{rejected}</td>
+                  </tr>
+                );
+              }),
+          ),
+        )}
+      </Table>
     </section>
   );
 }

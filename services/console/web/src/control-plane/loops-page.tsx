@@ -8,7 +8,7 @@ import { EMPTY_LOG, type Failover, gapMs, observeLeaders } from './failovers.ts'
 import { objectFormat } from '../watch/formats.ts';
 import type { Candidate, Decision, Leader, LeadersReport, Loop, LoopsReport } from './reports.ts';
 import { useReport } from './use-report.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 const LEADERS_MS = 500;
 const LOOPS_MS = 2_000;
@@ -112,14 +112,11 @@ function Leaders({ report }: { readonly report: LeadersReport }): ReactNode {
     <section>
       <h2>Leaders</h2>
       <Kubectl command="kubectl get --raw /gantry/v1/leaders" />
-      <table>
-        <Heads of={['Component', 'Leader', 'Epoch', 'Term', 'Lease', 'Standby']} />
-        <tbody>
-          {report.leaders.map((leader) => (
-            <LeaderRow key={leader.component} leader={leader} now={now} />
-          ))}
-        </tbody>
-      </table>
+      <Table of={['Component', 'Leader', 'Epoch', 'Term', 'Lease', 'Standby']}>
+        {report.leaders.map((leader) => (
+          <LeaderRow key={leader.component} leader={leader} now={now} />
+        ))}
+      </Table>
     </section>
   );
 }
@@ -158,24 +155,13 @@ function Failovers({ failovers }: { readonly failovers: readonly Failover[] }): 
       {failovers.length === 0 ? (
         <p className="muted">None since this page was opened. The death of a leader is shown here as it happens.</p>
       ) : (
-        <table>
-          <Heads
-            of={[
-              'Component',
-              'Last sign of the old leader',
-              'Lease ran out',
-              'Elected',
-              'Acting',
-              'First write',
-              'Gap',
-            ]}
-          />
-          <tbody>
-            {failovers.map((failover) => (
-              <FailoverRow key={`${failover.component} ${failover.lastSeenAt}`} failover={failover} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          of={['Component', 'Last sign of the old leader', 'Lease ran out', 'Elected', 'Acting', 'First write', 'Gap']}
+        >
+          {failovers.map((failover) => (
+            <FailoverRow key={`${failover.component} ${failover.lastSeenAt}`} failover={failover} />
+          ))}
+        </Table>
       )}
     </section>
   );
@@ -228,14 +214,14 @@ function Process({ process, at }: ProcessProps): ReactNode {
         </p>
       )}
       {loops.length === 0 ? null : (
-        <table className="numbers">
-          <Heads of={['Loop', 'Queue', 'Reconciles', 'Mean', 'Longest', 'Failed', 'Conflicts', 'Last decision']} />
-          <tbody>
-            {loops.map((loop) => (
-              <LoopRows key={loop.name} loop={loop} at={Date.parse(at)} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          of={['Loop', 'Queue', 'Reconciles', 'Mean', 'Longest', 'Failed', 'Conflicts', 'Last decision']}
+          className="numbers"
+        >
+          {loops.map((loop) => (
+            <LoopRows key={loop.name} loop={loop} at={Date.parse(at)} />
+          ))}
+        </Table>
       )}
     </section>
   );

@@ -2,7 +2,7 @@ import type { Container, ContainerStatus, Pod } from '@gantry/objects';
 import type { ReactNode } from 'react';
 import { formatAge } from '../shell/ages.ts';
 import { useNow } from '../shell/console-context.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 /** The containers of a pod with their state. */
 export function Containers({ pod }: { readonly pod: Pod }): ReactNode {
@@ -21,27 +21,24 @@ export function Containers({ pod }: { readonly pod: Pod }): ReactNode {
   return (
     <section>
       <h2>Containers</h2>
-      <table>
-        <Heads of={['Name', 'Image', 'State', 'Restarts']} />
-        <tbody>
-          {rows.map(([role, { name, image }]) => {
-            const found = statuses.find((candidate) => candidate.name === name);
-            const { tone, text } = stateOf(found, now);
-            return (
-              <tr key={name}>
-                <th scope="row">
-                  {name} <span className="muted">{role}</span>
-                </th>
-                <td>
-                  <code>{image}</code>
-                </td>
-                <td data-tone={tone}>{text}</td>
-                <td>{found?.restartCount ?? ''}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <Table of={['Name', 'Image', 'State', 'Restarts']}>
+        {rows.map(([role, { name, image }]) => {
+          const found = statuses.find((candidate) => candidate.name === name);
+          const { tone, text } = stateOf(found, now);
+          return (
+            <tr key={name}>
+              <th scope="row">
+                {name} <span className="muted">{role}</span>
+              </th>
+              <td>
+                <code>{image}</code>
+              </td>
+              <td data-tone={tone}>{text}</td>
+              <td>{found?.restartCount ?? ''}</td>
+            </tr>
+          );
+        })}
+      </Table>
     </section>
   );
 }

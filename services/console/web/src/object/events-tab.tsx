@@ -5,7 +5,7 @@ import { useLive, useNow } from '../shell/console-context.ts';
 import { Failure } from '../shell/notices.tsx';
 import { objectFormat } from '../watch/formats.ts';
 import type { TabProps } from './use-object.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 const FORMAT = objectFormat((object) => {
   const {
@@ -45,24 +45,19 @@ export function EventsTab({ namespace, object }: TabProps): ReactNode {
   if (events.error !== undefined && events.rows.size === 0) return <Failure error={events.error} what="the events" />;
   if (sorted.length === 0) return <p className="empty">No events. The cluster forgets them after an hour.</p>;
   return (
-    <div className="scroll-box" tabIndex={0}>
-      <table>
-        <Heads of={['Last seen', 'Type', 'Reason', 'Message', 'From']} />
-        <tbody>
-          {sorted.map(({ uid, type, reason, message, count, lastAt, source }) => (
-            <tr key={uid}>
-              <td>
-                {formatAge(now - lastAt)}
-                {count > 1 ? <span className="muted"> ×{count}</span> : null}
-              </td>
-              <td data-tone={type === 'Warning' ? 'bad' : 'none'}>{type}</td>
-              <td>{reason}</td>
-              <td className="prose">{message}</td>
-              <td className="muted">{source}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table of={['Last seen', 'Type', 'Reason', 'Message', 'From']}>
+      {sorted.map(({ uid, type, reason, message, count, lastAt, source }) => (
+        <tr key={uid}>
+          <td>
+            {formatAge(now - lastAt)}
+            {count > 1 ? <span className="muted"> ×{count}</span> : null}
+          </td>
+          <td data-tone={type === 'Warning' ? 'bad' : 'none'}>{type}</td>
+          <td>{reason}</td>
+          <td className="prose">{message}</td>
+          <td className="muted">{source}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -3,7 +3,7 @@ import { formatAge } from '../shell/ages.ts';
 import { useNow } from '../shell/console-context.ts';
 import { managedFieldsOf } from './managers.ts';
 import type { TabProps } from './use-object.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 /** Who set which field last. */
 export function FieldsTab({ object }: TabProps): ReactNode {
@@ -26,26 +26,21 @@ export function FieldsTab({ object }: TabProps): ReactNode {
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />
       </div>
-      <div className="scroll-box" tabIndex={0}>
-        <table>
-          <Heads of={['Field', 'Manager', 'By', 'Last write']} />
-          <tbody>
-            {shown.map(({ path, manager, operation, subresource, time }) => (
-              <tr key={`${path} ${manager} ${operation} ${subresource}`}>
-                <th scope="row">
-                  <code>{path}</code>
-                </th>
-                <td>{manager}</td>
-                <td className="muted">
-                  {operation}
-                  {subresource === '' ? '' : ` of ${subresource}`}
-                </td>
-                <td title={time}>{formatAge(now - Date.parse(time))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table of={['Field', 'Manager', 'By', 'Last write']}>
+        {shown.map(({ path, manager, operation, subresource, time }) => (
+          <tr key={`${path} ${manager} ${operation} ${subresource}`}>
+            <th scope="row">
+              <code>{path}</code>
+            </th>
+            <td>{manager}</td>
+            <td className="muted">
+              {operation}
+              {subresource === '' ? '' : ` of ${subresource}`}
+            </td>
+            <td title={time}>{formatAge(now - Date.parse(time))}</td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }

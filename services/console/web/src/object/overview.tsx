@@ -8,7 +8,7 @@ import { Containers } from './containers.tsx';
 import { maskedAnnotations } from './masked.ts';
 import { Ports } from './ports.tsx';
 import type { AnyObject, TabProps } from './use-object.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 /** Facts, conditions, containers and data of an object. */
 export function Overview(props: TabProps): ReactNode {
@@ -119,24 +119,21 @@ const BAD_WHEN_TRUE = /Pressure|Unavailable$|Failure$|^Failed|Failing|Disruption
 function Conditions({ conditions }: { readonly conditions: readonly Condition[] }): ReactNode {
   const now = useNow();
   return (
-    <table>
-      <Heads of={['Type', 'Status', 'Since', 'Reason']} />
-      <tbody>
-        {conditions.map(({ type, status, reason, message, lastTransitionTime }) => {
-          const isGood = (status === 'True') !== BAD_WHEN_TRUE.test(type);
-          return (
-            <tr key={type}>
-              <th scope="row">{type}</th>
-              <td data-tone={status === 'Unknown' ? 'waiting' : isGood ? 'good' : 'bad'}>{status}</td>
-              <td>{lastTransitionTime ? formatAge(now - Date.parse(lastTransitionTime)) : ''}</td>
-              <td>
-                {reason} {message === undefined || message === '' ? null : <span className="muted">{message}</span>}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <Table of={['Type', 'Status', 'Since', 'Reason']}>
+      {conditions.map(({ type, status, reason, message, lastTransitionTime }) => {
+        const isGood = (status === 'True') !== BAD_WHEN_TRUE.test(type);
+        return (
+          <tr key={type}>
+            <th scope="row">{type}</th>
+            <td data-tone={status === 'Unknown' ? 'waiting' : isGood ? 'good' : 'bad'}>{status}</td>
+            <td>{lastTransitionTime ? formatAge(now - Date.parse(lastTransitionTime)) : ''}</td>
+            <td>
+              {reason} {message === undefined || message === '' ? null : <span className="muted">{message}</span>}
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
   );
 }
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { allowsPath } from '../api/access.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useConsole, useNow, useRules } from '../shell/console-context.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 
 /** The scheduler's last decision about a pod: `/gantry/v1/scheduling`. */
 interface SchedulingReport {
@@ -53,24 +53,21 @@ export function Scheduling({ namespace, pod }: { readonly namespace: string; rea
         fit.
         {victims.length === 0 ? '' : ` ${victims.length} pods of lower priority are evicted for it.`}
       </p>
-      <table>
-        <Heads of={['Node', 'Score', 'Why']} />
-        <tbody>
-          {nodes.map((one) => (
-            <tr key={one.node}>
-              <th scope="row">{one.node}</th>
-              <td data-tone={one.refusedBy === undefined ? 'good' : 'bad'}>
-                {one.refusedBy === undefined ? (one.score ?? 'the only one') : 'refused'}
-              </td>
-              <td>
-                {one.refusedBy === undefined
-                  ? (one.scores ?? []).map(({ plugin, weight, points }) => `${plugin} ${points}×${weight}`).join(', ')
-                  : `${one.refusedBy}: ${(one.reasons ?? []).join('; ')}`}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table of={['Node', 'Score', 'Why']}>
+        {nodes.map((one) => (
+          <tr key={one.node}>
+            <th scope="row">{one.node}</th>
+            <td data-tone={one.refusedBy === undefined ? 'good' : 'bad'}>
+              {one.refusedBy === undefined ? (one.score ?? 'the only one') : 'refused'}
+            </td>
+            <td>
+              {one.refusedBy === undefined
+                ? (one.scores ?? []).map(({ plugin, weight, points }) => `${plugin} ${points}×${weight}`).join(', ')
+                : `${one.refusedBy}: ${(one.reasons ?? []).join('; ')}`}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { OpenRun } from '../recorded/open-run.tsx';
 import { RecordedRunContext } from '../shell/recorded-run.ts';
 import { type Change, changesBetween } from './changes.ts';
-import { Heads } from '../shell/heads.tsx';
+import { Table } from '../shell/table.tsx';
 import { indexOf, type Moment, momentsOf, timeOf } from './moments.ts';
 
 const REFRESH_MS = 5_000;
@@ -160,14 +160,11 @@ function Changes({ from, to }: { readonly from: Moment; readonly to: Moment | un
         {isBusy ? 'Reading …' : `${changes.length} objects`}
         {failed.length === 0 ? '' : `; without ${failed.map(({ kind }) => kind).join(', ')}: ${failed[0]?.why ?? ''}`}
       </p>
-      <table>
-        <Heads of={['Object', 'What', 'Fields', 'Written by']} />
-        <tbody>
-          {changes.map(({ kind, change }) => (
-            <ChangeRow key={`${kind.id} ${change.object.metadata.uid ?? ''}`} kind={kind} change={change} />
-          ))}
-        </tbody>
-      </table>
+      <Table of={['Object', 'What', 'Fields', 'Written by']}>
+        {changes.map(({ kind, change }) => (
+          <ChangeRow key={`${kind.id} ${change.object.metadata.uid ?? ''}`} kind={kind} change={change} />
+        ))}
+      </Table>
     </section>
   );
 }
