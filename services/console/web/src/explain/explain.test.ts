@@ -300,4 +300,59 @@ describe('explainWorkload', () => {
     const found = texts(deployment(), { replicaSets: [set('new', '1', {})], namespacePods: [ready('a'), ready('b')] });
     expect(found).toEqual(['All 2 pods are ready.']);
   });
+
+  describe('of a StatefulSet or DaemonSet, why pods have an earlier revision', () => {
+    const of = (kind: string, status: object, updateStrategy: object = {}) =>
+      texts({ ...deployment(status, { updateStrategy }), kind })[0];
+
+    it('says how many, and what the strategy does', () => {
+      expect(of('StatefulSet', { replicas: 3, updatedReplicas: 1 })).toBe(
+        '1 of 3 pods have the newest revision. Its strategy replaces pods while no more than 1 are unavailable: one that does not become ready holds up the others.',
+      );
+      const daemons = { desiredNumberScheduled: 4, currentNumberScheduled: 4, updatedNumberScheduled: 2 };
+      const rollingUpdate = { maxUnavailable: '25%' };
+      expect(of('DaemonSet', daemons, { rollingUpdate })).toContain('2 of 4 pods have the newest revision.');
+      expect(of('DaemonSet', daemons, { rollingUpdate })).toContain('no more than 25% are unavailable');
+    });
+
+    it('says that nobody replaces them, or not those below a partition', () => {
+      const status = { replicas: 3, updatedReplicas: 1 };
+      expect(of('StatefulSet', status, { type: 'OnDelete' })).toContain('when somebody deletes it');
+      expect(of('StatefulSet', status, { rollingUpdate: { partition: 2 } })).toContain('Its partition is 2');
+    });
+
+    it('says nothing of it when all have the newest one', () => {
+      expect(of('StatefulSet', { replicas: 2, updatedReplicas: 2 })).toBe('0 of 2 pods are ready.');
+    });
+  });
+
+  describe('of a Job', () => {
+    const of = (status: object, spec: object = {}, around: Partial<WorkloadSurroundings> = {}) =>
+      texts({ ...deployment(status, { completions: 3, ...spec }), kind: 'Job' }, around);
+
+    it('says what it waits for, with its pods', () => {
+      const waiting = pod({}, { phase: 'Pending' }, owner('Job', 'd'));
+      expect(of({ active: 1, ready: 0, succeeded: 1, failed: 2 }, {}, { namespacePods: [waiting] })).toEqual([
+        '1 of 3 pods have succeeded; 1 run or wait, 0 of them ready.',
+        '2 pods failed; the Job fails after more than 6.',
+        'web-1: The scheduler has not looked at it yet.',
+      ]);
+    });
+
+    it('says why no pod is made', () => {
+      const event = { reason: 'FailedCreate', message: 'exceeded quota', involvedObject: { uid: 'd' } };
+      expect(of({}, {}, { namespaceEvents: [event as unknown as Event] })[1]).toBe(
+        '3 pods cannot be made: exceeded quota',
+      );
+      expect(of({}, { suspend: true })).toEqual(['It is suspended: it makes no pods.']);
+    });
+
+    it('says how it has ended', () => {
+      const ended = (type: string) => ({
+        conditions: [{ type, status: 'True', reason: 'BackoffLimitExceeded', message: 'too many' }],
+      });
+      expect(of({ succeeded: 3, ...ended('Complete') })).toEqual(['It is complete: 3 pods succeeded.']);
+      expect(of(ended('Failed'))).toEqual(['It has failed (BackoffLimitExceeded). too many']);
+    });
+  });
 });

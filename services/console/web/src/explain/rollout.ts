@@ -1,6 +1,6 @@
 import { append } from '@gantry/base';
 import { controllerOf } from '@gantry/objects';
-import type { Deployment, Event, KubeObject, Pod, ReplicaSet, ResourceQuota } from '@gantry/objects';
+import type { Condition, Deployment, Event, KubeObject, Pod, ReplicaSet, ResourceQuota } from '@gantry/objects';
 import { count, type Finding } from './finding.ts';
 import { explainPod, type PodSurroundings } from './pod.ts';
 
@@ -24,11 +24,12 @@ const TEMPLATE_HASH = 'pod-template-hash';
 /** Pods that are explained one by one. */
 const EXPLAINED = 20;
 
-/** Why a Deployment, ReplicaSet, StatefulSet or DaemonSet is as it is, the most important first. */
+/** Why a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job is as it is, the most important first. */
 export function explainWorkload(workload: Workload, around: WorkloadSurroundings): readonly Finding[] {
   const { metadata, status = {}, spec = {} } = workload;
   const findings: Finding[] = [];
   if (metadata.deletionTimestamp !== undefined) findings.push({ tone: 'waiting', text: 'It is being deleted.' });
+  if (workload.kind === 'Job') return [...findings, ...jobFindings(workload, around)];
   if (Number(status['observedGeneration'] ?? 0) < (metadata.generation ?? 0))
     findings.push({
       tone: 'bad',
@@ -60,7 +61,68 @@ interface Parts {
 }
 
 function plainParts(workload: Workload, { namespacePods }: WorkloadSurroundings): Parts {
-  return { findings: [], pods: podsOf(workload, namespacePods), makers: [workload] };
+  return { findings: revisionFindings(workload), pods: podsOf(workload, namespacePods), makers: [workload] };
+}
+
+interface UpdateStrategy {
+  readonly type?: string;
+  readonly rollingUpdate?: { readonly partition?: number; readonly maxUnavailable?: number | string };
+}
+
+/** Why pods of a StatefulSet or DaemonSet still have an earlier revision. */
+function revisionFindings({ kind, spec, status = {} }: Workload): readonly Finding[] {
+  const isDaemonSet = kind === 'DaemonSet';
+  if (!isDaemonSet && kind !== 'StatefulSet') return [];
+  const updated = Number(status[isDaemonSet ? 'updatedNumberScheduled' : 'updatedReplicas'] ?? 0);
+  const all = Number(status[isDaemonSet ? 'currentNumberScheduled' : 'replicas'] ?? 0);
+  if (updated >= all) return [];
+  const { type, rollingUpdate = {} } = (spec?.['updateStrategy'] ?? {}) as UpdateStrategy;
+  const { partition = 0, maxUnavailable = 1 } = rollingUpdate;
+  const why =
+    type === 'OnDelete'
+      ? 'Its strategy is OnDelete: a pod gets the newest revision when somebody deletes it.'
+      : partition > 0
+        ? `Its partition is ${partition}: pods with lower numbers keep their revision.`
+        : `Its strategy replaces pods while no more than ${maxUnavailable} are unavailable: one that does not become ready holds up the others.`;
+  return [{ tone: 'waiting', text: `${updated} of ${count(all, 'pod')} have the newest revision.`, details: [why] }];
+}
+
+/** What a Job waits for, or how it has ended. */
+function jobFindings(job: Workload, around: WorkloadSurroundings): readonly Finding[] {
+  const { spec = {}, status = {} } = job;
+  const conditions = (status['conditions'] ?? []) as readonly Condition[];
+  const ended = (type: string) => conditions.find((one) => one.type === type && one.status === 'True');
+  const number = (name: string) => Number(status[name] ?? 0);
+  const pods = podsOf(job, around.namespacePods);
+  const unready = pods.filter((pod) => !isReady(pod) && pod.status?.phase !== 'Succeeded').slice(0, EXPLAINED);
+  const ofPods = together(unready.flatMap((pod) => podFindings(pod, around)));
+  if (ended('Complete') !== undefined)
+    return [{ tone: 'good', text: `It is complete: ${count(number('succeeded'), 'pod')} succeeded.` }];
+  const failed = ended('Failed') ?? ended('FailureTarget');
+  if (failed !== undefined)
+    return [
+      { tone: 'bad', text: `It has failed (${failed.reason ?? ''}).`, details: [failed.message ?? ''] },
+      ...ofPods,
+    ];
+  if (spec['suspend'] === true) return [{ tone: 'waiting', text: 'It is suspended: it makes no pods.' }];
+  const wanted = Number(spec['completions'] ?? spec['parallelism'] ?? 1);
+  const retries = Number(spec['backoffLimit'] ?? 6);
+  return [
+    {
+      tone: 'waiting',
+      text: `${number('succeeded')} of ${count(wanted, 'pod')} have succeeded; ${number('active')} run or wait, ${number('ready')} of them ready.`,
+    },
+    ...(number('failed') === 0
+      ? []
+      : [
+          {
+            tone: 'waiting' as const,
+            text: `${count(number('failed'), 'pod')} failed; the Job fails after more than ${retries}.`,
+          },
+        ]),
+    ...(number('active') === 0 ? creationFindings([job], wanted - number('succeeded'), around) : []),
+    ...ofPods,
+  ];
 }
 
 function deploymentParts(deployment: Deployment, { replicaSets, namespacePods }: WorkloadSurroundings): Parts {

@@ -16,6 +16,7 @@ import {
 import { collectionPath } from '../api/kinds.ts';
 import type { TabProps } from '../object/use-object.ts';
 import { useConsole, useKind, useLive } from '../shell/console-context.ts';
+import { useFilterKey } from '../shell/filter-key.ts';
 import { objectFormat } from '../watch/formats.ts';
 import { segmentsOf } from './escape-codes.ts';
 import { follows, type LogLine, searchLines } from './log-buffer.ts';
@@ -57,6 +58,7 @@ export function LogsTab(props: TabProps): ReactNode {
   const [container, setContainer] = useState('');
   const [isPrevious, setIsPrevious] = useState(false);
   const [text, setText] = useState('');
+  const field = useFilterKey();
   const [hasTimes, setHasTimes] = useState(false);
   const names = [...new Set(pods.flatMap(({ containers }) => containers))];
   const sources = useMemo(
@@ -80,9 +82,10 @@ export function LogsTab(props: TabProps): ReactNode {
           ))}
         </select>
         <input
+          ref={field}
           type="search"
           aria-label="Search in the log"
-          placeholder="Search"
+          placeholder="Search  ( / )"
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />

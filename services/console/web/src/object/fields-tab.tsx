@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import { formatAge } from '../shell/ages.ts';
 import { useNow } from '../shell/console-context.ts';
+import { useFilterKey } from '../shell/filter-key.ts';
 import { managedFieldsOf } from './managers.ts';
 import type { TabProps } from './use-object.ts';
 import { Table } from '../shell/table.tsx';
@@ -9,6 +10,7 @@ import { Table } from '../shell/table.tsx';
 export function FieldsTab({ object }: TabProps): ReactNode {
   const now = useNow();
   const [text, setText] = useState('');
+  const field = useFilterKey();
   const fields = useMemo(() => managedFieldsOf(object.metadata.managedFields), [object]);
   const wanted = text.toLowerCase();
   const shown = fields.filter(({ path, manager }) => `${path} ${manager}`.toLowerCase().includes(wanted));
@@ -19,9 +21,10 @@ export function FieldsTab({ object }: TabProps): ReactNode {
       </p>
       <div className="filters">
         <input
+          ref={field}
           type="search"
           aria-label="Filter fields"
-          placeholder="Field or manager"
+          placeholder="Field or manager  ( / )"
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />

@@ -38,8 +38,8 @@ const PODS = { group: '', resource: 'pods' };
 const BUDGETS = { group: 'policy', resource: 'poddisruptionbudgets' };
 const REPLICA_SETS = { group: 'apps', resource: 'replicasets' };
 const REVISIONS = { group: 'apps', resource: 'controllerrevisions' };
-const LOGGED = ['pods', 'deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'];
-const EXPLAINED = LOGGED.filter((id) => id !== 'jobs.batch');
+/** Pods, and what makes them. */
+const RUNNING = ['pods', 'deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'];
 const ROLLED = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'];
 const isCordoned = ({ spec }: AnyObject) => spec?.['unschedulable'] === true;
 const mayPatch = () => [{ verb: 'patch' }];
@@ -47,13 +47,13 @@ const mayPatch = () => [{ verb: 'patch' }];
 /** The parts of an object's page, in their order. */
 export const PARTS = [
   { id: 'overview', title: 'Overview', phrase: 'Open', words: ['open', 'describe', 'get'] },
-  { id: 'why', title: 'Why', phrase: 'Why is', words: ['why', 'explain'], kinds: EXPLAINED, isOfNow: true },
+  { id: 'why', title: 'Why', phrase: 'Why is', words: ['why', 'explain'], kinds: RUNNING, isOfNow: true },
   {
     id: 'logs',
     title: 'Logs',
     phrase: 'Logs of',
     words: ['logs', 'log'],
-    kinds: LOGGED,
+    kinds: RUNNING,
     needs: () => [{ verb: 'get', subresource: 'log', of: PODS }],
     isOfNow: true,
   },

@@ -1,8 +1,9 @@
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { collectionPath, type Kind } from '../api/kinds.ts';
 import { useKind, useLive } from '../shell/console-context.ts';
 import { DraftInput } from '../shell/draft-input.tsx';
+import { useFilterKey } from '../shell/filter-key.ts';
 import { Failure, Kubectl } from '../shell/notices.tsx';
 import { type Column, tableFormat } from '../watch/formats.ts';
 import type { Collection } from '../watch/live-collection.ts';
@@ -106,20 +107,9 @@ const toggled = (names: readonly string[], name: string) =>
 function Filters({ columns }: { readonly columns: readonly Column[] }): ReactNode {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const field = useRef<HTMLInputElement>(null);
+  const field = useFilterKey();
   const set = (change: Partial<typeof search>) =>
     void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
-  // Not after the page was painted: what is seen takes keys.
-  useLayoutEffect(() => {
-    const focus = (event: globalThis.KeyboardEvent) => {
-      if (event.key !== '/' || event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement)
-        return;
-      event.preventDefault();
-      field.current?.focus();
-    };
-    addEventListener('keydown', focus);
-    return () => removeEventListener('keydown', focus);
-  }, []);
   const hidden = namesOf(search.hide);
   const toggle = (name: string) =>
     void navigate({ search: (old) => ({ ...old, hide: toggled(namesOf(old.hide), name) }), replace: true });
