@@ -16,11 +16,17 @@ type Propagation = keyof typeof PROPAGATION;
 /** More names than a person reads. */
 const LISTED = 100;
 
-/** What goes with an object: all of a namespace, or what it owns. Kinds that the user may not list are left out. */
+const DEFINITIONS = 'customresourcedefinitions.apiextensions.k8s.io';
+/** Whose objects have others in them: these go too, whoever owns them. */
+const CONTAINERS: ReadonlySet<string> = new Set(['namespaces', DEFINITIONS]);
+
+/**
+ * What goes with an object: all of a namespace, all objects of a definition, or what it owns. Kinds that the user may not list are left out, but
+ * not that of a definition: then the error says so.
+ */
 function useDependents({ kind, namespace, name, object }: TabProps) {
   const { api, kinds } = useConsole();
-  const isNamespace = kind.id === 'namespaces';
-  const space = isNamespace ? name : namespace;
+  const space = kind.id === 'namespaces' ? name : namespace;
   const rules = useRules(space === '' ? 'default' : space);
   const { uid = '' } = object.metadata;
   return useQuery({
@@ -28,12 +34,14 @@ function useDependents({ kind, namespace, name, object }: TabProps) {
     enabled: rules.isLoading !== true,
     queryFn: async ({ signal }) => {
       const listed = kinds.filter(
-        ({ group, resource, isNamespaced, verbs }) =>
+        ({ id, group, resource, isNamespaced, verbs }) =>
           // What cannot be deleted, such as a measurement, does not go.
-          isNamespaced &&
           verbs.includes('delete') &&
-          resource !== 'events' &&
-          allows(rules, { verb: 'list', group, resource }),
+          (kind.id === DEFINITIONS
+            ? id === name
+            : (isNamespaced || space === '') &&
+              resource !== 'events' &&
+              allows(rules, { verb: 'list', group, resource })),
       );
       const list = async (of: (typeof listed)[number]): Promise<readonly Dependent[]> => {
         const { items = [] } = await api.json<{ items?: readonly Pick<Dependent, 'metadata'>[] }>(
@@ -43,7 +51,7 @@ function useDependents({ kind, namespace, name, object }: TabProps) {
         return items.map(({ metadata }) => ({ kindId: of.id, kind: of.kind, metadata }));
       };
       const all = (await Promise.all(listed.map(list))).flat();
-      return isNamespace ? all : dependentsOf(uid, all);
+      return CONTAINERS.has(kind.id) ? all : dependentsOf(uid, all);
     },
   });
 }
@@ -71,21 +79,23 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
   return (
     <Dialog title={`Delete ${kind.kind} ${name}?`} onClose={onClose}>
       <Kubectl command={kubectlOf('delete', kind, namespace, name, `--cascade=${PROPAGATION[propagation]}`)} />
-      <label>
-        Objects that it owns{' '}
-        <select
-          value={propagation}
-          onChange={({ currentTarget }) => setPropagation(currentTarget.value as Propagation)}
-        >
-          <option value="Background">are deleted after it</option>
-          <option value="Foreground">are deleted before it</option>
-          <option value="Orphan">stay</option>
-        </select>
-      </label>
+      {CONTAINERS.has(kind.id) ? null : (
+        <label>
+          Objects that it owns{' '}
+          <select
+            value={propagation}
+            onChange={({ currentTarget }) => setPropagation(currentTarget.value as Propagation)}
+          >
+            <option value="Background">are deleted after it</option>
+            <option value="Foreground">are deleted before it</option>
+            <option value="Orphan">stay</option>
+          </select>
+        </label>
+      )}
       <section aria-live="polite">
         {error ? <Failure error={error} what="what it owns" /> : null}
         {isReading ? <Busy what="what it owns" /> : null}
-        {data === undefined ? null : <Preview goes={goes} />}
+        {data === undefined ? null : <Preview goes={goes} isOfCluster={namespace === '' && kind.id !== 'namespaces'} />}
       </section>
       <RunError error={failure} />
       <div className="buttons">
@@ -100,7 +110,13 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
   );
 }
 
-function Preview({ goes }: { readonly goes: readonly Dependent[] }): ReactNode {
+interface PreviewProps {
+  readonly goes: readonly Dependent[];
+  /** They may be in several namespaces. */
+  readonly isOfCluster: boolean;
+}
+
+function Preview({ goes, isOfCluster }: PreviewProps): ReactNode {
   if (goes.length === 0) return <p>Nothing else goes with it.</p>;
   return (
     <>
@@ -110,8 +126,9 @@ function Preview({ goes }: { readonly goes: readonly Dependent[] }): ReactNode {
       {/* It scrolls, with the keyboard, too. */}
       <ul className="preview" tabIndex={0}>
         {goes.slice(0, LISTED).map(({ kindId, kind, metadata }) => (
-          <li key={`${kindId}/${metadata.name ?? ''}`}>
-            <span className="muted">{kind}</span> {metadata.name}
+          <li key={`${kindId}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`}>
+            <span className="muted">{kind}</span> {isOfCluster && metadata.namespace ? `${metadata.namespace}/` : ''}
+            {metadata.name}
           </li>
         ))}
         {goes.length > LISTED ? <li className="muted">and {goes.length - LISTED} more</li> : null}

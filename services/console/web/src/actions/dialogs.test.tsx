@@ -30,15 +30,19 @@ interface Given {
   readonly object?: Partial<AnyObject>;
   readonly server?: (sent: Sent) => unknown;
   readonly rules?: readonly ResourceRule[] | Promise<readonly ResourceRule[]>;
+  readonly name?: string;
 }
 
-async function open(Dialog: View, { kind = DEPLOYMENTS, object = {}, server = () => ({}), rules }: Given) {
+async function open(Dialog: View, options: Given) {
+  const { kind = DEPLOYMENTS, object = {}, server = () => ({}), rules, name = 'web' } = options;
   const written: Sent[] = [];
   const closed: string[] = [];
   const namespace = kind.isNamespaced ? 'shop' : '';
   const of = (given: Partial<AnyObject>) => {
     const whole = { metadata: { name: 'web', uid: 'u' }, ...given } as AnyObject;
-    return <Dialog kind={kind} namespace={namespace} name="web" object={whole} onClose={() => closed.push('closed')} />;
+    return (
+      <Dialog kind={kind} namespace={namespace} name={name} object={whole} onClose={() => closed.push('closed')} />
+    );
   };
   const page = await renderInConsole(of(object), {
     kinds: [CONFIG_MAPS, DEPLOYMENTS, NODES, PODS],
@@ -251,6 +255,36 @@ describe('delete', () => {
         .slice(99),
     ).toEqual(['Configmap settings-99', 'and 20 more']);
     expect(screen.getByRole('list').tabIndex).toBe(0);
+  });
+
+  it('shows all objects of a definition, which go with it whoever owns them, and offers no other way', async () => {
+    const object = { metadata: { name: 'configmaps', uid: 'd' } };
+    const items = ['a', 'b'].map((namespace) => ({ metadata: { name: 'same', namespace, uid: namespace } }));
+    const kind = kindOf('customresourcedefinitions.apiextensions.k8s.io', { isNamespaced: false });
+    const asked: string[] = [];
+    const server = ({ path }: Sent) => {
+      asked.push(path);
+      return path.endsWith('/configmaps') ? { items } : {};
+    };
+    await open(DeleteDialog, { kind, object, server, name: 'configmaps' });
+    await screen.findByText('2 other objects go with it:');
+    expect(screen.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
+      'Configmap a/same',
+      'Configmap b/same',
+    ]);
+    expect(asked).toEqual(['/api/v1/configmaps']);
+    expect(screen.queryByLabelText(/Objects that it owns/)).toBeNull();
+  });
+
+  it('says that the objects of a definition cannot be seen, not that there are none', async () => {
+    const kind = kindOf('customresourcedefinitions.apiextensions.k8s.io', { isNamespaced: false });
+    const server = () => {
+      throw new StatusError('Forbidden', 'not you');
+    };
+    const rules = [{ verbs: ['delete'], apiGroups: ['*'], resources: ['*'] }];
+    await open(DeleteDialog, { kind, server, rules, name: 'configmaps' });
+    await screen.findByText('You may not see what it owns.');
+    expect(screen.queryByText('Nothing else goes with it.')).toBeNull();
   });
 
   it('leaves a person where they have gone meanwhile', async () => {
