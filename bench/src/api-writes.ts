@@ -1,43 +1,73 @@
-import { EVENTS, type KubeObject, LEASES, NODES, PODS, type Resource } from '@gantry/objects';
+import type { KubeObject, Resource } from '@gantry/objects';
 import type { MeasuredCluster } from './cluster.ts';
 
 /** Writes by kind of object, counted as they happen. */
-export interface WriteCounter {
+interface WriteCounter {
   readonly counts: ReadonlyMap<string, number>;
+  /** Resolves when writes are counted. */
+  readonly synced: Promise<unknown>;
+  /** Rejects when a watch ends before `stop`. */
+  readonly ended: Promise<unknown>;
+  /** Rejects when a watch has ended before. */
   stop(): Promise<void>;
 }
 
-/** Counts what is written about a node by watching it: its Lease, its Node, its pods, and the Events that it records. */
-export function countWrites(api: MeasuredCluster['api'], node: string): WriteCounter {
-  const stop = new AbortController();
-  const counts = new Map<string, number>();
-  const follow = async <T extends KubeObject>(resource: Resource<T>, isOurs: (object: T) => boolean) => {
+type Count = (line: string) => void;
+
+/** Follows one resource until the signal is aborted. Calls `onSynced` when it counts what is written. */
+type Counted = (
+  api: MeasuredCluster['api'],
+  signal: AbortSignal,
+  on: { readonly synced: () => void; readonly write: Count },
+) => Promise<void>;
+
+/**
+ * Counts writes of a resource, in one namespace or everywhere, under the line that `lineOf` returns; not at all where that is undefined.
+ */
+export function counted<T extends KubeObject>(
+  resource: Resource<T>,
+  lineOf: (object: T) => string | undefined,
+  namespace = '',
+): Counted {
+  return async (api, signal, on) => {
     let state: 'before' | 'counts' = 'before';
-    for await (const events of api.watch(resource, { sendInitialEvents: true }, stop.signal)) {
-      for (const event of events) {
-        if (event.type === 'BOOKMARK') state = 'counts';
-        else if (state === 'counts' && isOurs(event.object)) {
-          counts.set(resource.resource, (counts.get(resource.resource) ?? 0) + 1);
+    try {
+      for await (const events of api.watch(resource, { namespace, sendInitialEvents: true }, signal)) {
+        for (const event of events) {
+          if (event.type === 'BOOKMARK') {
+            state = 'counts';
+            on.synced();
+          } else if (state === 'counts') {
+            const line = lineOf(event.object);
+            if (line !== undefined) on.write(line);
+          }
         }
       }
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
-    if (!stop.signal.aborted) throw new Error(`the watch of ${resource.resource} ended before the measurement`);
+    if (!signal.aborted) throw new Error(`the watch of ${resource.resource} ended before the measurement`);
   };
-  const following = Promise.all([
-    follow(LEASES, ({ metadata }) => metadata.name === node),
-    follow(NODES, ({ metadata }) => metadata.name === node),
-    follow(PODS, ({ spec }) => spec?.nodeName === node),
-    follow(EVENTS, ({ source, reportingInstance }) => source?.host === node || reportingInstance === node),
-  ]);
+}
+
+/** Counts writes by watching. */
+export function countWrites(api: MeasuredCluster['api'], resources: readonly Counted[]): WriteCounter {
+  const stop = new AbortController();
+  const counts = new Map<string, number>();
+  const write: Count = (line) => counts.set(line, (counts.get(line) ?? 0) + 1);
+  const syncs = resources.map(() => Promise.withResolvers<void>());
+  const following = Promise.all(
+    resources.map((follow, index) => follow(api, stop.signal, { synced: () => syncs[index]?.resolve(), write })),
+  );
   // A failure is thrown when the measurement ends.
   following.catch(() => undefined);
   return {
     counts,
+    ended: following,
+    synced: Promise.race([Promise.all(syncs.map(({ promise }) => promise)), following]),
     stop: async () => {
       stop.abort();
-      await following.catch((error: unknown) => {
-        if (!stop.signal.aborted) throw error;
-      });
+      await following;
     },
   };
 }

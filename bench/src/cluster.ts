@@ -25,16 +25,16 @@ export function openCluster(kubeconfig: string): MeasuredCluster {
 }
 
 /** Runs `work` in a namespace of its own and removes it. */
-export async function inNamespace(
+export async function inNamespace<T>(
   api: HttpClient,
   name: string,
-  work: (namespace: string) => Promise<void>,
-): Promise<void> {
+  work: (namespace: string) => Promise<T>,
+): Promise<T> {
   const object: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
   await api.create(NAMESPACES, object, deadline());
   try {
     await untilObject(api, SERVICE_ACCOUNTS, name, 10_000, (account) => account.metadata.name === 'default');
-    await work(name);
+    return await work(name);
   } finally {
     await api.delete(NAMESPACES, { namespace: '', name }, {}, deadline());
   }

@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
 import { type Deployment, DEPLOYMENTS, NAMESPACES, type Pod, PODS } from '@gantry/objects';
 import { deadline, untilObject } from './cluster.ts';
-import { cpuMs, pssKib, rssMib } from './processes.ts';
+import { cpuMs, pssKib, rssMib, sumOf } from './processes.ts';
 
 const MAIN = 'services/controller-manager/src/testing/dev-controllers.ts';
 const NAMESPACE = 'bench-controllers';
@@ -36,17 +37,13 @@ export async function measureControllers(
   { pods, grpcPort, profileDir }: ControllersOptions,
 ): Promise<string[]> {
   const api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
-  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  const target = [kubeconfig, ...(grpcPort === undefined ? [] : [String(grpcPort)])];
-  const child = spawn(process.execPath, ['--conditions=gantry-source', ...profiling, MAIN, ...target], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawnControllers({ kubeconfig, grpcPort, profileDir });
   const pid = child.pid ?? 0;
   const output = createInterface(child.stdout);
   try {
     await lineWith(output, 'controllers start');
     await api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, deadline());
-    await untilAtRest(pid);
+    await untilAtRest([pid]);
     const before = cpuMs(pid);
     const lines = [];
     const ready = keepReady(api, pods);
@@ -90,9 +87,23 @@ function mostReconciles(line: string): string {
   return [...counts.slice(0, SHOWN), ['all', all]].map(([name, count]) => `${name} ${count}`).join(', ');
 }
 
-/** Waits until a process that has started does nothing but what it does all the time: its start is no part of what pods cost. */
-async function untilAtRest(pid: number): Promise<void> {
-  for (let before = -Infinity, now = cpuMs(pid); now - before > RESTING_MS; now = cpuMs(pid)) {
+/** Starts all controllers in a process of their own, which logs to its standard output. */
+export function spawnControllers({
+  kubeconfig,
+  grpcPort,
+  profileDir,
+}: { readonly kubeconfig: string } & Omit<ControllersOptions, 'pods'>): ChildProcessByStdio<null, Readable, null> {
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const target = [kubeconfig, ...(grpcPort === undefined ? [] : [String(grpcPort)])];
+  return spawn(process.execPath, ['--conditions=gantry-source', ...profiling, MAIN, ...target], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+/** Waits until processes that have started do nothing but what they do all the time: their start is no part of what pods cost. */
+export async function untilAtRest(pids: readonly number[]): Promise<void> {
+  const used = () => sumOf(pids.map(cpuMs));
+  for (let before = -Infinity, now = used(); now - before > RESTING_MS * pids.length; now = used()) {
     before = now;
     await sleep(1000);
   }

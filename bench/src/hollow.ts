@@ -57,11 +57,11 @@ interface HollowOptions {
 }
 
 /** Runs `work` while a process plays the nodes, once they have registered. Their objects stay. */
-export async function withHollowNodes(
+export async function withHollowNodes<T>(
   api: HttpClient,
   { kubeconfig, nodes, print }: HollowOptions,
-  work: (pid: number) => Promise<void>,
-): Promise<void> {
+  work: (pid: number) => Promise<T>,
+): Promise<T> {
   const settings = ['--kubeconfig', kubeconfig, '--nodes', String(nodes), '--heartbeat', String(HEARTBEAT_SECONDS)];
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...HEAP, '--conditions=gantry-source', MAIN, ...settings], {
@@ -70,7 +70,7 @@ export async function withHollowNodes(
   try {
     await until(async () => (await api.list(NODES, {}, deadline())).items.filter(isHollow).length >= nodes);
     print(`- ${nodes} nodes registered after ${inSeconds(performance.now() - startedAt)}`);
-    await work(child.pid ?? 0);
+    return await work(child.pid ?? 0);
   } finally {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');

@@ -1,6 +1,10 @@
 // Measures and prints a report in Markdown; with --json also into a file.
-//   npm run bench -- [--kubeconfig FILE] [--json FILE] [--endpoints json,protobuf,grpc] [create get update list watch]
+//   npm run bench -- [--kubeconfig FILE] [--endpoints json,protobuf,grpc] [create get update patch delete list watch]
 //     the API server of a running cluster (`npm run up`); all steps and endpoints by default
+//   npm run bench -- --reference FOLDER [...]
+//     the same, each step also at Kubernetes, with `kubeconfig` and `run/{kube-apiserver,etcd}.pid` in FOLDER, and a table of both
+//   npm run bench -- [--json FILE] [--compare FILE] [...]
+//     saves the figures of the API server, `way`, `growth`, `churn` and `rest`; prints a table of a saved run's figures and the new ones
 //   npm run bench -- --dev [--etcd MEMBERS] [--profile DIR] [--rounds N] [...]
 //     an API server in its own process, with the memory store or its own etcd; --profile writes a CPU profile to DIR.
 //     Requests are measured N times, the first time without compiled code
@@ -20,6 +24,14 @@
 //     the program, a kube-scheduler, in the place of ours
 //   npm run bench -- [--workloads REGEX] decisions
 //     the same without an API: the scheduler's queue, caches and decisions in this process
+//   npm run bench -- [--dev] [--etcd 1] [--nodes 100] [--pods 2000,5000] [--profile DIR] way
+//     pods of Deployments on hollow nodes: rates, and CPU a pod of each service. With --dev without a cluster
+//   npm run bench -- --dev [--etcd 1] growth
+//     the cost of a pod with 100 to 10,000 pods and 10 to 1,000 nodes
+//   npm run bench -- [--dev] [--etcd 1] [--nodes 100] [--pods 1000] [--rounds 15] churn
+//     memory of each service while so many pods come and go; 15 rounds of 1,000 are what a day has at 10 pods a minute
+//   npm run bench -- [--minutes 10] rest
+//     an idle cluster line by line: CPU and wake-ups of each service and of the engine, writes, commands in containers
 //   npm run bench -- footprint pods
 //     other measures of a running cluster
 //   npm run bench -- [--trials 10] lost-node
@@ -33,7 +45,6 @@
 //     start again, no stream may be cut, no acknowledged write may be lost; needs kubectl
 //   npm run bench -- streams
 //     a gigabyte through kubectl exec and cp, and through docker exec; needs kubectl
-import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { optionsOrExit } from '@gantry/base/testing';
 import { type MeasuredCluster, openCluster } from './cluster.ts';
@@ -41,6 +52,7 @@ import { measureConsole } from './console/measure-console.ts';
 import { clusterConsole, devConsole } from './console/target.ts';
 import { measureControllers } from './controllers.ts';
 import { measureDns } from './dns.ts';
+import { comparison, type Figure } from './figures.ts';
 import { measureFootprint } from './footprint.ts';
 import { measureHollow } from './hollow.ts';
 import { measureLoad } from './load.ts';
@@ -55,8 +67,12 @@ import { measureOperator } from './operator/measure-operator.ts';
 import { measureNetwork } from './network/measure-network.ts';
 import { readOptions } from './options.ts';
 import { measureSpeed, STEPS } from './speed/measure-speed.ts';
-import { HEADING, lineOf, type Result } from './speed/report.ts';
-import { clusterServer, type MeasuredServer } from './speed/server.ts';
+import { figuresOf, HEADING, lineOf, type Row, verdictsOf } from './speed/report.ts';
+import { clusterServer, type MeasuredServer, referenceServer } from './speed/server.ts';
+import { measureRest } from './rest.ts';
+import { describeRun, readRun, saveRun } from './runs.ts';
+import { measureChurn, measureGrowth, measureWay, MIN_ROUNDS } from './way/measure-way.ts';
+import { clusterSystem, startDevSystem } from './way/system.ts';
 
 const OTHERS = {
   footprint: measureFootprint,
@@ -80,7 +96,16 @@ const NETWORK = 'network';
 const OPERATOR = 'operator';
 const SCHEDULER = 'scheduler';
 const DECISIONS = 'decisions';
-const APART: readonly string[] = [CONSOLE, CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS, OPERATOR];
+const WAY = 'way';
+const GROWTH = 'growth';
+const CHURN = 'churn';
+const REST = 'rest';
+const APART: readonly string[] = [
+  ...[CONSOLE, CONTROLLERS, DNS, HOLLOW, NETWORK, SCHEDULER, DECISIONS, OPERATOR],
+  ...[WAY, GROWTH, CHURN, REST],
+];
+/** Rounds of `churn`: with 1,000 pods each, a day's at 10 pods a minute. */
+const CHURN_ROUNDS = 15;
 
 const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), ...Object.keys(GRADUAL), ...APART];
 const options = optionsOrExit(() => readOptions(process.argv.slice(2), known));
@@ -91,10 +116,8 @@ const steps = new Set(
     ? STEPS
     : measures.filter((name) => !(name in OTHERS) && !(name in GRADUAL) && !APART.includes(name)),
 );
-if (steps.size > 0) {
-  const results = await speed();
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, undefined, 2)}\n`);
-}
+const figures: Figure[] = [];
+if (steps.size > 0) await speed();
 for (const [name, measure] of Object.entries(GRADUAL)) {
   if (!measures.includes(name)) continue;
   const cluster = openCluster(options.kubeconfig);
@@ -163,21 +186,93 @@ if (measures.includes(DECISIONS)) {
   await measureScheduler({ targets: { ours: directTarget }, wanted: options.workloads, print });
 }
 
-async function speed(): Promise<readonly Result[]> {
+if (measures.includes(WAY)) {
+  for (const pods of options.pods) {
+    await using system = await startSystem();
+    print(`\n## ${WAY}: ${system.what}\n`);
+    figures.push(...(await measureWay(system, { nodes: options.nodes, pods }, print)));
+  }
+}
+if (measures.includes(GROWTH)) {
+  if (!options.dev) throw new Error(`${GROWTH} needs --dev: it starts a cluster of each size itself`);
+  print(`\n## ${GROWTH}\n`);
+  figures.push(...(await measureGrowth({ etcdMembers: options.etcd, profileDir: options.profile }, print)));
+}
+if (measures.includes(CHURN)) {
+  const rounds = options.rounds ?? CHURN_ROUNDS;
+  if (rounds < MIN_ROUNDS) throw new Error(`${CHURN} needs ${MIN_ROUNDS} rounds to tell growth from noise`);
+  await using system = await startSystem();
+  print(`\n## ${CHURN}: ${system.what}\n`);
+  const [pods = 1] = options.pods;
+  figures.push(...(await measureChurn(system, { nodes: options.nodes, pods, rounds }, print)));
+}
+if (measures.includes(REST)) {
+  const cluster = openCluster(options.kubeconfig);
+  print(`\n## ${REST}\n`);
+  figures.push(...(await measureRest(cluster, options.minutes, print)));
+  cluster.api[Symbol.dispose]();
+}
+if (options.compare !== undefined) {
+  const { revision, at, processors, figures: saved } = readRun(options.compare);
+  print(`\n## Compared with ${revision} of ${at}, on ${processors}\n`);
+  const now = describeRun(figures).revision;
+  print(comparison({ name: revision, figures: saved }, { name: now, figures }).join('\n'));
+}
+if (options.json !== undefined) saveRun(options.json, describeRun(figures));
+
+function startSystem(): ReturnType<typeof startDevSystem> {
+  if (!options.dev) return Promise.resolve(clusterSystem(options.kubeconfig));
+  return startDevSystem({ etcdMembers: options.etcd, profileDir: options.profile });
+}
+
+async function speed(): Promise<void> {
   if (!options.dev) return await speedOf(clusterServer(options.kubeconfig));
   await using dev = await startDevServer({ profileDir: options.profile, etcdMembers: options.etcd });
   return await speedOf(dev.server);
 }
 
-function speedOf(server: MeasuredServer): Promise<readonly Result[]> {
-  print(`\n## speed of ${server.what}\n\n${HEADING}`);
-  const onResult = (result: Result) => print(lineOf(result));
+/** Measures the server. Where there is a reference, both in turns, step by step. */
+async function speedOf(server: MeasuredServer): Promise<void> {
+  if (options.reference === undefined) {
+    print(`\n## speed of ${server.what}\n\n${HEADING}`);
+    judgeAll(await stepsOf(server, steps, figures));
+    return;
+  }
+  const reference = referenceServer(options.reference);
+  const theirs: Figure[] = [];
+  const ours: Row[] = [];
+  for (const step of steps) {
+    for (const one of [reference, server]) {
+      print(`\n## ${step}: ${one.what}\n\n${HEADING}`);
+      const rows = await stepsOf(one, new Set([step]), one === server ? figures : theirs);
+      if (one === server) ours.push(...rows);
+    }
+  }
+  print('\n## Beside the reference\n');
+  print(comparison({ name: 'Kubernetes', figures: theirs }, { name: 'Gantry', figures }).join('\n'));
+  judgeAll(ours);
+}
+
+function judgeAll(rows: readonly Row[]): void {
+  const lines = rows.flatMap(verdictsOf);
+  if (lines.length > 0) print(`\n${lines.join('\n')}`);
+}
+
+/** Prints the rows, and adds their figures to `into`. */
+async function stepsOf(server: MeasuredServer, wanted: ReadonlySet<string>, into: Figure[]): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  const onRow = (row: Row) => {
+    print(lineOf(row));
+    rows.push(row);
+  };
   const onFailure = (endpoint: string, error: unknown) => {
     print(`| not finished: ${String(error)} | ${endpoint} |`);
     process.exitCode = 1;
   };
   const endpoints = new Set(options.endpoints);
-  return measureSpeed(server, { endpoints, steps, rounds: options.rounds, onResult, onFailure });
+  await measureSpeed(server, { endpoints, steps: wanted, rounds: options.rounds ?? 1, onRow, onFailure });
+  into.push(...rows.flatMap(figuresOf));
+  return rows;
 }
 
 function print(text: string): void {

@@ -27,8 +27,10 @@ export function readOptions(args: readonly string[], known: readonly string[]) {
       ready: { type: 'string', default: '40' },
       workloads: { type: 'string', default: '' },
       services: { type: 'string', default: '10000' },
-      rounds: { type: 'string', default: '1' },
+      rounds: { type: 'string' },
       json: { type: 'string' },
+      compare: { type: 'string' },
+      reference: { type: 'string' },
       endpoints: { type: 'string', default: ENDPOINTS.join(',') },
     },
     allowPositionals: true,
@@ -48,7 +50,7 @@ export function readOptions(args: readonly string[], known: readonly string[]) {
     times: wholeNumber('--times', values.times, 1, 1_000),
     ready: wholeNumber('--ready', values.ready, 1, 10_000),
     services: wholeNumber('--services', values.services, 1, MAX_OBJECTS),
-    rounds: wholeNumber('--rounds', values.rounds, 1, 1_000),
+    rounds: values.rounds === undefined ? undefined : wholeNumber('--rounds', values.rounds, 1, 1_000),
     endpoints: values.endpoints.split(',').map((name) => endpointOf(name)),
   };
 }

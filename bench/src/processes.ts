@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
 
 /** A container of the cluster's services. */
@@ -53,6 +53,23 @@ export function cpuMs(pid: number): number {
     ?.replace(/^.*\) /, '')
     .split(' ');
   return fields === undefined ? 0 : ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
+}
+
+/** How often the threads of a process have waited for something so far, and so were woken; 0 when it has ended. */
+export function wakeUps(pid: number): number {
+  const switches = threadsOf(pid).map((thread) => {
+    const status = readProc(`/proc/${pid}/task/${thread}/status`) ?? '';
+    return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+  });
+  return sumOf(switches);
+}
+
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return []; // the process ended between two looks
+  }
 }
 
 /** Proportional set size in KiB; 0 when the process has ended. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Container, LEASES, NODES, type Pod, PODS } from '@gantry/objects';
+import { type Container, EVENTS, LEASES, NODES, type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, podKey } from './cluster.ts';
 import { addCalls, type Calls, engineCalls } from './engine-calls.ts';
-import { countWrites } from './api-writes.ts';
+import { counted, countWrites } from './api-writes.ts';
 import { cpuMs, pssKib, type ServiceContainer, serviceContainers, sumOf } from './processes.ts';
 
 /** What a node holds at most. */
@@ -69,7 +69,15 @@ async function measure(
   node: string,
   minutes: number,
 ): Promise<string[]> {
-  const [callsBefore, cpuBefore, writes] = [engineCalls(agent), cpuOf(agent), countWrites(api, node)];
+  const writes = countWrites(api, [
+    counted(LEASES, ({ metadata }) => (metadata.name === node ? LEASES.resource : undefined)),
+    counted(NODES, ({ metadata }) => (metadata.name === node ? NODES.resource : undefined)),
+    counted(PODS, ({ spec }) => (spec?.nodeName === node ? PODS.resource : undefined)),
+    counted(EVENTS, ({ source, reportingInstance }) =>
+      source?.host === node || reportingInstance === node ? EVENTS.resource : undefined,
+    ),
+  ]);
+  const [callsBefore, cpuBefore] = [engineCalls(agent), cpuOf(agent)];
   const startedAt = performance.now();
   let peakKib = 0;
   while (performance.now() - startedAt < minutes * 60_000) {

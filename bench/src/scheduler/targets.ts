@@ -66,7 +66,7 @@ export interface ApiTargetOptions {
 export async function apiTarget({ etcdMembers, profileDir, program }: ApiTargetOptions): Promise<SchedulerTarget> {
   const dev = await startDevServer({ profileDir, etcdMembers });
   const { target, grpcPort, grpcAddresses, pids } = dev.server;
-  const child = program === undefined ? startOurs(dev, profileDir) : startKubeScheduler(dev, program);
+  const child = program === undefined ? spawnScheduler(dev, profileDir) : startKubeScheduler(dev, program);
   const client = grpcClient(target, grpcPort, grpcAddresses);
   const rest = createHttpClient({ ...target, fieldManager: 'bench' });
   const bound = new BoundPods(rest);
@@ -100,7 +100,8 @@ export async function apiTarget({ etcdMembers, profileDir, program }: ApiTargetO
   };
 }
 
-function startOurs({ kubeconfig, server }: DevServer, profileDir: string | undefined): ChildProcess {
+/** Starts our scheduler in a process of its own. */
+export function spawnScheduler({ kubeconfig, server }: DevServer, profileDir: string | undefined): ChildProcess {
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
   const args = ['--max-semi-space-size=16', '--conditions=gantry-source', ...profiling, MAIN];
   return spawn(process.execPath, [...args, kubeconfig, String(server.grpcPort)], {

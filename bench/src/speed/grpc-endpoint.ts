@@ -1,13 +1,17 @@
-import type { KubeObject } from '@gantry/objects';
+import type { JsonObject, KubeObject } from '@gantry/objects';
 import { createGrpcClient, type GrpcClient, type HttpTarget } from '@gantry/client';
-import type { Collection, Endpoint } from './endpoint.ts';
+import { type Collection, type Endpoint, type EndpointKind, type ListForm, PAGE } from './endpoint.ts';
 
-const CONNECTIONS = 8;
 const LONG_MS = 60_000;
 
 /** gRPC with the services' client, which decodes objects. */
-export function openGrpcEndpoint(target: HttpTarget, port: number, addresses: readonly string[]): Endpoint {
-  return new GrpcEndpoint(Array.from({ length: CONNECTIONS }, () => grpcClient(target, port, addresses)));
+export function grpcKind(target: HttpTarget, port: number, addresses: readonly string[]): EndpointKind {
+  return {
+    name: 'gRPC',
+    forms: ['whole', 'pages', 'metadata'],
+    open: async (connections) =>
+      new GrpcEndpoint(Array.from({ length: connections }, () => grpcClient(target, port, addresses))),
+  };
 }
 
 /** The services' client, with the certificate of a kubeconfig's user. */
@@ -24,7 +28,6 @@ export function grpcClient(target: HttpTarget, port: number, addresses: readonly
 }
 
 class GrpcEndpoint implements Endpoint {
-  readonly name = 'gRPC';
   readonly #clients: readonly GrpcClient[];
   #next = 0;
 
@@ -45,8 +48,22 @@ class GrpcEndpoint implements Endpoint {
     await this.#client().write({ verb: 'update', resource, key, object }, soon());
   }
 
-  async list({ resource, namespace }: Collection): Promise<number> {
-    await this.#client().list(resource, { namespace }, soon());
+  async patch({ resource, namespace }: Collection, name: string, merge: JsonObject): Promise<void> {
+    await this.#client().patch(resource, { namespace, name }, { merge }, soon());
+  }
+
+  async delete({ resource, namespace }: Collection, name: string): Promise<void> {
+    await this.#client().delete(resource, { namespace, name }, {}, soon());
+  }
+
+  async list({ resource, namespace }: Collection, form: ListForm): Promise<number> {
+    const client = this.#client();
+    const limit = form === 'pages' ? PAGE : 0;
+    let continueToken = '';
+    do {
+      const options = { namespace, metadataOnly: form === 'metadata', limit, continueToken };
+      ({ continueToken } = await client.list(resource, options, soon()));
+    } while (continueToken !== '');
     return Number.NaN;
   }
 

@@ -1,13 +1,17 @@
 import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { encodeProtobuf } from '@gantry/apimachinery';
-import type { KubeObject } from '@gantry/objects';
+import type { JsonObject, KubeObject } from '@gantry/objects';
 import { type HttpTarget, pathOf } from '@gantry/client';
-import type { Collection, Endpoint } from './endpoint.ts';
+import { type Collection, type Endpoint, type EndpointKind, type ListForm, PAGE } from './endpoint.ts';
 import { countFrames, countLines } from './event-counters.ts';
 
 /** Window sizes of Go's client: a list must not wait for the window. */
 const WINDOW_BYTES = 16 * 1024 * 1024;
-const SESSIONS = 8;
+const UNREAD_A_SESSION = 25;
+const UNREAD_WINDOW_BYTES = 64 * 1024;
+/** In a list's first bytes: base64url of `{"v":"`, with which Kubernetes' tokens begin. */
+const CONTINUE_TOKEN = /eyJ2Ijoi[\w-]+={0,2}/;
+const HEAD_BYTES = 1024;
 
 type Form = 'JSON' | 'protobuf';
 
@@ -16,35 +20,71 @@ const MEDIA_TYPES: Readonly<Record<Form, string>> = {
   protobuf: 'application/vnd.kubernetes.protobuf',
 };
 
-/** REST over a few HTTP/2 connections. */
-export async function openHttpEndpoint(target: HttpTarget, form: Form): Promise<Endpoint> {
-  const sessions = await Promise.all(Array.from({ length: SESSIONS }, () => connect(target)));
-  return new HttpEndpoint(sessions, form);
+const LIST_FORMS: Readonly<Partial<Record<ListForm, string>>> = {
+  metadata: ';as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+  table: ';as=Table;g=meta.k8s.io;v=v1',
+};
+
+/** REST over HTTP/2. */
+export function httpKind(target: HttpTarget, form: Form): EndpointKind {
+  return {
+    name: `REST ${form}`,
+    forms: form === 'JSON' ? ['whole', 'pages', 'metadata', 'table'] : ['whole', 'pages', 'metadata'],
+    open: async (connections) => {
+      const sessions = await Promise.all(Array.from({ length: connections }, () => connect(target)));
+      for (const session of sessions) session.setLocalWindowSize(WINDOW_BYTES);
+      return new HttpEndpoint(sessions, form);
+    },
+  };
 }
 
-async function connect({ server, ca, cert, key }: HttpTarget): Promise<ClientHttp2Session> {
+async function connect(
+  { server, ca, cert, key }: HttpTarget,
+  initialWindowSize = WINDOW_BYTES,
+): Promise<ClientHttp2Session> {
   const session = http2.connect(server, {
     ...(ca && { ca }),
     ...(cert && { cert }),
     ...(key && { key }),
-    settings: { initialWindowSize: WINDOW_BYTES },
+    settings: { initialWindowSize },
   });
   await new Promise<void>((resolve, reject) => {
     session.once('connect', () => resolve());
     session.once('error', reject);
   });
-  session.setLocalWindowSize(WINDOW_BYTES);
   return session;
 }
 
+/** Opens watches on connections of their own, which read nothing after the headers: the server soon has to keep what it would send. */
+export async function openUnreadWatches(
+  target: HttpTarget,
+  { resource, namespace }: Collection,
+  count: number,
+): Promise<Disposable> {
+  const sessions = await Promise.all(
+    Array.from({ length: Math.ceil(count / UNREAD_A_SESSION) }, () => connect(target, UNREAD_WINDOW_BYTES)),
+  );
+  const path = `${pathOf(resource, namespace)}?watch=true&resourceVersion=0`;
+  const headers = { ':method': 'GET', ':path': path, accept: MEDIA_TYPES.JSON, 'user-agent': 'bench/1' };
+  const opened = sessions.flatMap((session, index) => {
+    const own = Math.min(UNREAD_A_SESSION, count - index * UNREAD_A_SESSION);
+    return Array.from({ length: own }, () => {
+      const stream = session.request(headers, { endStream: true });
+      // The server may end a watch that is too far behind.
+      stream.on('error', () => undefined);
+      return new Promise((resolve) => stream.once('response', resolve).once('close', resolve));
+    });
+  });
+  await Promise.all(opened);
+  return { [Symbol.dispose]: () => sessions.forEach((session) => session.destroy()) };
+}
+
 class HttpEndpoint implements Endpoint {
-  readonly name: string;
   readonly #sessions: readonly ClientHttp2Session[];
   readonly #form: Form;
   #next = 0;
 
   constructor(sessions: readonly ClientHttp2Session[], form: Form) {
-    this.name = `REST ${form}`;
     this.#sessions = sessions;
     this.#form = form;
   }
@@ -62,8 +102,27 @@ class HttpEndpoint implements Endpoint {
     await this.#whole(this.#send('PUT', pathOf(resource, namespace, name), object));
   }
 
-  list({ resource, namespace }: Collection): Promise<number> {
-    return this.#whole(this.#send('GET', pathOf(resource, namespace)));
+  async patch({ resource, namespace }: Collection, name: string, merge: JsonObject): Promise<void> {
+    const body = Buffer.from(JSON.stringify(merge));
+    await this.#whole(this.#request('PATCH', pathOf(resource, namespace, name), body, 'application/merge-patch+json'));
+  }
+
+  async delete({ resource, namespace }: Collection, name: string): Promise<void> {
+    await this.#whole(this.#send('DELETE', pathOf(resource, namespace, name)));
+  }
+
+  async list({ resource, namespace }: Collection, form: ListForm): Promise<number> {
+    const path = pathOf(resource, namespace);
+    const accept = `${MEDIA_TYPES[this.#form]}${LIST_FORMS[form] ?? ''}`;
+    if (form !== 'pages') return (await this.#whole(this.#request('GET', path, undefined, '', accept))).bytes;
+    let bytes = 0;
+    let token: string | undefined = '';
+    while (token !== undefined) {
+      const page = await this.#whole(this.#send('GET', `${path}?limit=${PAGE}&continue=${token}`));
+      bytes += page.bytes;
+      token = CONTINUE_TOKEN.exec(page.head)?.[0];
+    }
+    return bytes;
   }
 
   watch(
@@ -88,29 +147,39 @@ class HttpEndpoint implements Endpoint {
   }
 
   #send(method: string, path: string, object?: KubeObject): ClientHttp2Stream {
+    if (object === undefined) return this.#request(method, path);
+    const body = this.#form === 'JSON' ? Buffer.from(JSON.stringify(object)) : encodeProtobuf(object);
+    return this.#request(method, path, body);
+  }
+
+  #request(
+    method: string,
+    path: string,
+    body?: Uint8Array,
+    contentType = MEDIA_TYPES[this.#form],
+    accept = MEDIA_TYPES[this.#form],
+  ): ClientHttp2Stream {
     const session = this.#sessions[this.#next++ % this.#sessions.length];
     if (session === undefined) throw new Error('no connection');
-    const type = MEDIA_TYPES[this.#form];
-    const headers = { ':method': method, ':path': path, accept: type, 'user-agent': 'bench/1' };
-    if (object === undefined) return session.request(headers, { endStream: true });
-    const body = this.#form === 'JSON' ? Buffer.from(JSON.stringify(object)) : encodeProtobuf(object);
-    const stream = session.request({ ...headers, 'content-type': type, 'content-length': body.length });
+    const headers = { ':method': method, ':path': path, accept, 'user-agent': 'bench/1' };
+    if (body === undefined) return session.request(headers, { endStream: true });
+    const stream = session.request({ ...headers, 'content-type': contentType, 'content-length': body.length });
     stream.end(body);
     return stream;
   }
 
-  #whole(stream: ClientHttp2Stream): Promise<number> {
+  #whole(stream: ClientHttp2Stream): Promise<{ readonly bytes: number; readonly head: string }> {
     return new Promise((resolve, reject) => {
       let status = 0;
       let bytes = 0;
-      let text = '';
+      let head = '';
       stream.on('response', (headers) => (status = headers[':status'] ?? 0));
       stream.on('data', (part: Buffer) => {
         bytes += part.length;
-        if (status >= 400) text += part.toString();
+        if (head.length < HEAD_BYTES) head += part.toString('latin1', 0, HEAD_BYTES);
       });
       stream.on('error', reject);
-      stream.on('end', () => (status < 300 ? resolve(bytes) : reject(new Error(`${status} ${text}`))));
+      stream.on('end', () => (status < 300 ? resolve({ bytes, head }) : reject(new Error(`${status} ${head}`))));
     });
   }
 }

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Pod, PODS } from '@gantry/objects';
-import type { Collection, Endpoint } from './endpoint.ts';
+import { rssMib } from '../processes.ts';
+import { type Collection, type Endpoint, type EndpointKind, type ListForm, PAGE } from './endpoint.ts';
 import type { Row } from './report.ts';
 import { spread } from './requests.ts';
 import { costOf, type MeasuredServer } from './server.ts';
@@ -8,38 +10,52 @@ const PODS_LISTED = 10_000;
 const CLIENTS = 64;
 /** With slow lists, fewer are enough. */
 const ENOUGH_MS = 10_000;
+/** After the creations, until the server's memory is that of rest. */
+const SETTLE_MS = 5000;
 
-/** Creates the pods to list. They name an unknown scheduler, so they do not change. */
-export async function makePods(endpoint: Endpoint, namespace: string): Promise<void> {
+const FORMS: Readonly<Record<ListForm, string>> = {
+  whole: '',
+  pages: ` in pages of ${PAGE}`,
+  metadata: ', their metadata',
+  table: ' as a table',
+};
+
+/** Creates the pods to list. They name an unknown scheduler, so they do not change. Returns the memory of the largest server at rest. */
+export async function makePods(server: MeasuredServer, endpoint: Endpoint, namespace: string): Promise<number> {
   const names = Array.from({ length: PODS_LISTED }, (_, index) => `pod-${index}`);
   await spread(names, CLIENTS, (name) => endpoint.create({ resource: PODS, namespace }, pod(name)));
+  await delay(SETTLE_MS);
+  return Math.max(...server.pids.apiserver.map(rssMib));
 }
 
-/** Lists 10,000 pods of 3.5 KB: one list at a time, then 8 at once. */
+/** Lists 10,000 pods of 3.5 KB in each form: one list at a time, then 8 at once. */
 export async function* measureLists(
   server: MeasuredServer,
+  { name, forms }: Pick<EndpointKind, 'name' | 'forms'>,
   endpoint: Endpoint,
-  namespace: string,
+  { namespace, restMib }: { readonly namespace: string; readonly restMib: number },
 ): AsyncGenerator<Row> {
   const collection: Collection = { resource: PODS, namespace };
-  await endpoint.list(collection);
-  for (const [clients, count] of [
-    [1, 10],
-    [8, 24],
-  ] as const) {
-    const lagsMs: number[] = [];
-    let bytes = Number.NaN;
-    const names = Array.from({ length: count }, String);
-    const step = async () => void (bytes = await endpoint.list(collection));
-    const cost = await costOf(server, () => spread(names, clients, step, lagsMs, ENOUGH_MS));
-    const size = Number.isNaN(bytes) ? '' : ` (${(bytes / 1e6).toFixed(0)} MB)`;
-    yield {
-      what: `list 10k pods, ${clients} at once${size}`,
-      endpoint: endpoint.name,
-      count: lagsMs.length,
-      lagsMs,
-      cost,
-    };
+  for (const form of forms) {
+    await endpoint.list(collection, form);
+    for (const [clients, count] of [
+      [1, 10],
+      [8, 24],
+    ] as const) {
+      const lagsMs: number[] = [];
+      let bytes = Number.NaN;
+      const names = Array.from({ length: count }, String);
+      const step = async () => void (bytes = await endpoint.list(collection, form));
+      const cost = await costOf(server, () => spread(names, clients, step, lagsMs, ENOUGH_MS));
+      yield {
+        what: `list 10k pods${FORMS[form]}, ${clients} at once`,
+        endpoint: name,
+        count: lagsMs.length,
+        lagsMs,
+        cost,
+        list: { bytes, clients, restMib },
+      };
+    }
   }
 }
 

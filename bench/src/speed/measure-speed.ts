@@ -1,70 +1,70 @@
 import { createHttpClient } from '@gantry/client';
 import { inNamespace } from '../cluster.ts';
-import type { Endpoint } from './endpoint.ts';
-import { openGrpcEndpoint } from './grpc-endpoint.ts';
-import { openHttpEndpoint } from './http-endpoint.ts';
+import type { EndpointKind } from './endpoint.ts';
+import { grpcKind } from './grpc-endpoint.ts';
+import { httpKind } from './http-endpoint.ts';
 import { makePods, measureLists } from './lists.ts';
-import { type Result, resultOf, type Row } from './report.ts';
+import type { Row } from './report.ts';
 import { isRequestVerb, measureRequests } from './requests.ts';
 import type { MeasuredServer } from './server.ts';
 import { measureWatches } from './watches.ts';
 
 export const ENDPOINTS = ['json', 'protobuf', 'grpc'] as const;
-export const STEPS = ['create', 'get', 'update', 'list', 'watch'] as const;
+export const STEPS = ['create', 'get', 'update', 'patch', 'delete', 'list', 'watch'] as const;
+
+/** Connections of requests and lists. */
+const CONNECTIONS = 8;
 
 export interface SpeedOptions {
   readonly endpoints: ReadonlySet<string>;
   readonly steps: ReadonlySet<string>;
   /** Number of measurements of each request. */
   readonly rounds: number;
-  readonly onResult: (result: Result) => void;
+  readonly onRow: (row: Row) => void;
   /** Called when a measurement failed at an endpoint; the others continue. */
   readonly onFailure: (endpoint: string, error: unknown) => void;
 }
 
 /** Measures every step at every endpoint, in a temporary namespace. */
-export async function measureSpeed(server: MeasuredServer, options: SpeedOptions): Promise<readonly Result[]> {
-  const { steps, rounds, onResult, onFailure } = options;
-  const results: Result[] = [];
-  const take = async (endpoint: Endpoint, rows: AsyncGenerator<Row>) => {
+export async function measureSpeed(server: MeasuredServer, options: SpeedOptions): Promise<void> {
+  const { steps, rounds, onRow, onFailure } = options;
+  const kinds = kindsOf(server, options.endpoints);
+  const take = async (kind: EndpointKind, rows: AsyncGenerator<Row>) => {
     try {
-      for await (const row of rows) {
-        const result = resultOf(row);
-        results.push(result);
-        onResult(result);
-      }
+      for await (const row of rows) onRow(row);
     } catch (error) {
-      onFailure(endpoint.name, error);
+      onFailure(kind.name, error);
     }
   };
   using api = createHttpClient({ ...server.target, fieldManager: 'bench' });
-  const endpoints = await openEndpoints(server, options.endpoints);
-  try {
-    await inNamespace(api, `bench-speed-${process.pid}`, async (namespace) => {
-      const verbs = [...steps].filter(isRequestVerb);
-      for (const endpoint of verbs.length === 0 ? [] : endpoints) {
-        for (let round = 0; round < rounds; round++) {
-          await take(endpoint, measureRequests(server, endpoint, { namespace, round }, new Set(verbs)));
-        }
+  await inNamespace(api, `bench-speed-${process.pid}-${[...steps].join('-')}`, async (namespace) => {
+    const verbs = new Set([...steps].filter(isRequestVerb));
+    for (const kind of verbs.size === 0 ? [] : kinds) {
+      using endpoint = await kind.open(CONNECTIONS);
+      for (let round = 0; round < rounds; round++) {
+        const { name } = kind;
+        await take(kind, measureRequests(server, { name, endpoint }, { namespace, round }, verbs));
       }
-      for (const endpoint of steps.has('watch') ? endpoints : [])
-        await take(endpoint, measureWatches(server, endpoint, api, namespace));
-      const [first] = endpoints;
-      if (!steps.has('list') || first === undefined) return;
-      await makePods(first, namespace);
-      for (const endpoint of endpoints) await take(endpoint, measureLists(server, endpoint, namespace));
-    });
-  } finally {
-    for (const endpoint of endpoints) endpoint[Symbol.dispose]();
-  }
-  return results;
+    }
+    for (const kind of steps.has('watch') ? kinds : []) await take(kind, measureWatches(server, kind, api, namespace));
+    const [first] = kinds;
+    if (!steps.has('list') || first === undefined) return;
+    using writer = await first.open(CONNECTIONS);
+    const restMib = await makePods(server, writer, namespace);
+    for (const kind of kinds) {
+      using endpoint = await kind.open(CONNECTIONS);
+      await take(kind, measureLists(server, kind, endpoint, { namespace, restMib }));
+    }
+  });
 }
 
-async function openEndpoints(server: MeasuredServer, names: ReadonlySet<string>): Promise<readonly Endpoint[]> {
-  const { target, grpcPort, grpcAddresses } = server;
-  const endpoints: Endpoint[] = [];
-  if (names.has('json')) endpoints.push(await openHttpEndpoint(target, 'JSON'));
-  if (names.has('protobuf')) endpoints.push(await openHttpEndpoint(target, 'protobuf'));
-  if (names.has('grpc')) endpoints.push(openGrpcEndpoint(target, grpcPort, grpcAddresses));
-  return endpoints;
+function kindsOf(
+  { target, grpcPort, grpcAddresses }: MeasuredServer,
+  names: ReadonlySet<string>,
+): readonly EndpointKind[] {
+  const kinds: EndpointKind[] = [];
+  if (names.has('json')) kinds.push(httpKind(target, 'JSON'));
+  if (names.has('protobuf')) kinds.push(httpKind(target, 'protobuf'));
+  if (names.has('grpc') && grpcAddresses.length > 0) kinds.push(grpcKind(target, grpcPort, grpcAddresses));
+  return kinds;
 }

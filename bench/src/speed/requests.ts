@@ -5,7 +5,7 @@ import { costOf, type MeasuredServer } from './server.ts';
 
 const CLIENTS = 64;
 const OBJECTS = 2_000;
-const VERBS = ['create', 'get', 'update'] as const;
+const VERBS = ['create', 'get', 'update', 'patch', 'delete'] as const;
 
 export type RequestVerb = (typeof VERBS)[number];
 
@@ -13,27 +13,29 @@ export function isRequestVerb(name: string): name is RequestVerb {
   return VERBS.some((verb) => verb === name);
 }
 
-/** Creates, reads and replaces (PUT without a version) 2,000 ConfigMaps of 2 KB with 64 concurrent clients. */
+/** Creates, reads, replaces (PUT without a version), patches and deletes 2,000 ConfigMaps of 2 KB with 64 concurrent clients. */
 export async function* measureRequests(
   server: MeasuredServer,
-  endpoint: Endpoint,
+  { name, endpoint }: { readonly name: string; readonly endpoint: Endpoint },
   { namespace, round }: { readonly namespace: string; readonly round: number },
   wanted: ReadonlySet<RequestVerb>,
 ): AsyncGenerator<Row> {
   const collection: Collection = { resource: CONFIG_MAPS, namespace };
-  const prefix = `${endpoint.name.toLowerCase().replace(' ', '-')}-${round}`;
+  const prefix = `${name.toLowerCase().replace(' ', '-')}-${round}`;
   const names = Array.from({ length: OBJECTS }, (_, index) => `${prefix}-${index}`);
-  const steps: Record<RequestVerb, (name: string) => Promise<void>> = {
-    create: (name) => endpoint.create(collection, configMap(name, 'x')),
-    get: (name) => endpoint.get(collection, name),
-    update: (name) => endpoint.update(collection, configMap(name, 'y')),
+  const steps: Record<RequestVerb, (object: string) => Promise<void>> = {
+    create: (object) => endpoint.create(collection, configMap(object, 'x')),
+    get: (object) => endpoint.get(collection, object),
+    update: (object) => endpoint.update(collection, configMap(object, 'y')),
+    patch: (object) => endpoint.patch(collection, object, { data: { number: '1' } }),
+    delete: (object) => endpoint.delete(collection, object),
   };
   for (const verb of VERBS) {
     // Steps that are not measured still prepare the objects of those that are.
     if (!wanted.has(verb) && verb !== 'create') continue;
     const lagsMs: number[] = [];
     const cost = await costOf(server, () => spread(names, CLIENTS, steps[verb], lagsMs));
-    if (wanted.has(verb)) yield { what: verb, endpoint: endpoint.name, count: OBJECTS, lagsMs, cost };
+    if (wanted.has(verb)) yield { what: verb, endpoint: name, count: OBJECTS, lagsMs, cost };
   }
 }
 

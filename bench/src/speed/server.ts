@@ -8,6 +8,7 @@ export interface MeasuredServer {
   readonly what: string;
   readonly target: HttpTarget;
   readonly grpcPort: number;
+  /** None where there is no gRPC. */
   readonly grpcAddresses: readonly string[];
   readonly pids: { readonly apiserver: readonly number[]; readonly etcd: readonly number[] };
 }
@@ -33,6 +34,18 @@ export function clusterServer(kubeconfig: string): MeasuredServer {
     grpcPort: 6444,
     grpcAddresses: apiservers.flatMap(({ id }) => addressOf(id) ?? []),
     pids: { apiserver: pidsOf('apiserver'), etcd: pidsOf('etcd') },
+  };
+}
+
+/** Kubernetes of a folder with its `kubeconfig`, and the process ids of its servers in `run/kube-apiserver.pid` and `run/etcd.pid`. */
+export function referenceServer(folder: string): MeasuredServer {
+  const pidOf = (name: string) => Number(readFileSync(join(folder, 'run', `${name}.pid`), 'utf8'));
+  return {
+    what: 'the reference',
+    target: readKubeconfig(join(folder, 'kubeconfig')),
+    grpcPort: 0,
+    grpcAddresses: [],
+    pids: { apiserver: [pidOf('kube-apiserver')], etcd: [pidOf('etcd')] },
   };
 }
 

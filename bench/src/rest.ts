@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  API_SERVICES,
+  CONFIG_MAPS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  ENDPOINT_SLICES,
+  EVENTS,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+  NODES,
+  PODS,
+  type Resource,
+  SERVICES,
+} from '@gantry/objects';
+import { counted, countWrites } from './api-writes.ts';
+import { deadline, type MeasuredCluster } from './cluster.ts';
+import type { Figure } from './figures.ts';
+import { judge } from './limits.ts';
+import { cpuMs, docker, pssKib, serviceContainers, sumOf, wakeUps } from './processes.ts';
+
+/** What an idle cluster might write. */
+const WATCHED: readonly Resource[] = [
+  ...[LEASES, NODES, PODS, EVENTS, CONFIG_MAPS, ENDPOINT_SLICES, SERVICES],
+  ...[DEPLOYMENTS, DAEMON_SETS, NAMESPACES, API_SERVICES],
+];
+const ENGINE = ['dockerd', 'containerd', 'containerd-shim'];
+/** Of a core, all services of the cluster together. */
+const MOST_PERCENT = 5;
+/** A revision of etcd has so many versions of the API. */
+const VERSIONS_A_REVISION = 256;
+
+/** A service or program with its processes. */
+interface Part {
+  readonly name: string;
+  readonly pids: readonly number[];
+}
+
+/**
+ * What an idle cluster does: CPU, wake-ups and memory of each service and of the engine, writes by object, transactions of etcd, and
+ * commands that the engine starts in the services' containers. The measure itself costs a look at the beginning and at the end, and watches.
+ */
+export async function measureRest(
+  { api, project }: MeasuredCluster,
+  minutes: number,
+  print: (line: string) => void,
+): Promise<readonly Figure[]> {
+  const services = partsOf(project);
+  const parts = [...services, ...engineParts()];
+  const writes = countWrites(
+    api,
+    WATCHED.map((resource) => counted(resource, (object) => nameOfWrite(resource, object))),
+  );
+  await writes.synced;
+  const startedAt = Date.now();
+  const revision = await revisionOf(api);
+  const before = parts.map(look);
+  await delay(minutes * 60_000);
+  const after = parts.map(look);
+  const tookMs = Date.now() - startedAt;
+  await writes.stop();
+  const transactions = (await revisionOf(api)) - revision;
+  const perMinute = (count: number) => (count * 60_000) / tookMs;
+  const percent = (index: number) => (((after[index]?.cpuMs ?? 0) - (before[index]?.cpuMs ?? 0)) / tookMs) * 100;
+  print('| service | of one core | wake-ups a second | PSS |\n| --- | --- | --- | --- |');
+  for (const [index, { name, pids }] of parts.entries()) {
+    const woken = perMinute((after[index]?.wakeUps ?? 0) - (before[index]?.wakeUps ?? 0)) / 60;
+    const mib = sumOf(pids.map(pssKib)) / 1024;
+    print(
+      `| ${name} x ${pids.length} | ${percent(index).toFixed(2)} % | ${woken.toFixed(1)} | ${mib.toFixed(0)} MiB |`,
+    );
+  }
+  const all = sumOf(services.map((_, index) => percent(index)));
+  print(`\n| write | a minute |\n| --- | --- |`);
+  for (const [what, count] of sorted(writes.counts)) print(`| ${what} | ${perMinute(count).toFixed(1)} |`);
+  print(`| all transactions of etcd | ${perMinute(transactions).toFixed(1)} |`);
+  const commands = countCommands(project, startedAt);
+  print(`\n| command in a container | a minute |\n| --- | --- |`);
+  for (const [what, count] of sorted(commands)) print(`| ${what} | ${perMinute(count).toFixed(1)} |`);
+  print('');
+  print(judge('CPU of all services', all, { atMost: MOST_PERCENT }, ' % of a core'));
+  const work = 'rest';
+  return [
+    { work, what: 'CPU of all services', value: all, unit: '%', better: 'less' },
+    { work, what: 'transactions of etcd', value: perMinute(transactions), unit: '/min', better: 'less' },
+    ...services.map(
+      ({ name }, index): Figure => ({ work, what: `CPU of ${name}`, value: percent(index), unit: '%', better: 'less' }),
+    ),
+  ];
+}
+
+function look({ pids }: Part): { readonly cpuMs: number; readonly wakeUps: number } {
+  return { cpuMs: sumOf(pids.map(cpuMs)), wakeUps: sumOf(pids.map(wakeUps)) };
+}
+
+/** The services of the cluster, each with the processes of all its containers. */
+function partsOf(project: string): readonly Part[] {
+  const services = Map.groupBy(serviceContainers(project), ({ service }) => service.replace(/-\d+$/, ''));
+  return [...services].map(([name, containers]) => ({ name, pids: containers.flatMap(({ pids }) => pids) }));
+}
+
+/** The container engine of this machine, which may run other containers, too. */
+function engineParts(): readonly Part[] {
+  const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const programs = Map.groupBy(running, programOf);
+  return ENGINE.map((name) => ({ name, pids: (programs.get(name) ?? []).map(Number) }));
+}
+
+/** The kernel keeps 15 characters of a program's name. */
+function programOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim().slice(0, 15);
+  } catch {
+    return ''; // the process ended between two looks
+  }
+}
+
+/** The newest revision of etcd. */
+async function revisionOf(api: MeasuredCluster['api']): Promise<number> {
+  const { resourceVersion } = await api.list(NAMESPACES, { metadataOnly: true }, deadline());
+  return Math.floor(Number(resourceVersion) / VERSIONS_A_REVISION);
+}
+
+/** All Leases of nodes, or all Events of a namespace, are one line. */
+export function nameOfWrite(
+  { resource }: Pick<Resource, 'resource'>,
+  { metadata }: Pick<KubeObject, 'metadata'>,
+): string {
+  const { namespace = '', name = '' } = metadata;
+  if (resource === EVENTS.resource || namespace === 'kube-node-lease') return `${resource} ${namespace}`;
+  const path = namespace === '' ? name : `${namespace}/${name}`;
+  return `${resource} ${path.replace(/[0-9a-f]{8,}|\d+/g, '*')}`;
+}
+
+/** Commands that the engine has started in the project's containers since then, by service: its health checks, and those of people. */
+function countCommands(project: string, since: number): ReadonlyMap<string, number> {
+  const filters = ['--filter', 'type=container', '--filter', `label=com.docker.compose.project=${project}`];
+  const range = ['--since', String(since / 1000), '--until', String(Date.now() / 1000)];
+  const format = '{{index .Actor.Attributes "com.docker.compose.service"}} {{.Action}}';
+  const counts = new Map<string, number>();
+  for (const line of docker('events', ...filters, ...range, '--format', format).split('\n')) {
+    const [, service = '', command = ''] = /^(\S+) exec_start: (.*)$/.exec(line) ?? [];
+    if (service !== '') counts.set(`${service}: ${command}`, (counts.get(`${service}: ${command}`) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function sorted(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
+  return [...counts].sort(([, one], [, other]) => other - one);
+}
