@@ -1,6 +1,6 @@
 import type { KubeObject, ManagedFieldsEntry } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { changesBetween } from './changes.ts';
+import { changesBetween, commonPart } from './changes.ts';
 
 const SINCE = Date.parse('2026-01-01T00:00:10.500Z');
 const written = (manager: string, second: number): ManagedFieldsEntry => ({
@@ -82,5 +82,25 @@ describe('changesBetween', () => {
     );
     expect(found[0]?.fields).toHaveLength(20);
     expect(found[0]?.fields[0]?.after.length).toBeLessThan(210);
+  });
+});
+
+describe('commonPart', () => {
+  const part = (names: string, isCut: boolean) => ({ items: [...names].map((name) => object(name, '1')), isCut });
+  const namesOf = (before: string, after: string, cut: readonly [boolean, boolean]) => {
+    const common = commonPart(part(before, cut[0]), part(after, cut[1]));
+    return [common.before, common.after].map((items) => items.map(({ metadata }) => metadata.name).join(''));
+  };
+
+  it('leaves out what a new object has pushed out of the first part of a long list, which is not deleted', () =>
+    expect(namesOf('bcd', 'abc', [true, true])).toEqual(['bc', 'abc']));
+
+  it('leaves out what has come into the first part because another object has gone', () =>
+    expect(namesOf('abc', 'bcd', [true, true])).toEqual(['abc', 'bc']));
+
+  it('has all of lists that are complete, also when the other one is not', () => {
+    expect(namesOf('ab', 'abcd', [false, false])).toEqual(['ab', 'abcd']);
+    expect(namesOf('ab', 'abcd', [false, true])).toEqual(['ab', 'abcd']);
+    expect(namesOf('abcde', 'abc', [false, true])).toEqual(['abc', 'abc']);
   });
 });

@@ -22,6 +22,22 @@ const MAX_FIELDS = 20;
 /** Longer values are cut. */
 const MAX_VALUE = 200;
 
+/** The beginning of a list, in the order of keys. */
+export interface Part {
+  readonly items: readonly KubeObject[];
+  /** The list goes on. */
+  readonly isCut: boolean;
+}
+
+/** Both parts as far as both go: what is behind the end of one of them may be in its list nevertheless. */
+export function commonPart(before: Part, after: Part): { before: readonly KubeObject[]; after: readonly KubeObject[] } {
+  const ends = [before, after].flatMap(({ items, isCut }) => (isCut ? items.slice(-1).map(keyOf) : []));
+  const isIn = (object: KubeObject) => ends.every((end) => keyOf(object) <= end);
+  return { before: before.items.filter(isIn), after: after.items.filter(isIn) };
+}
+
+const keyOf = ({ metadata: { namespace = '', name = '' } }: KubeObject) => `${namespace}/${name}`;
+
 /** What changed between two lists of the same resource, in the order of names. `since` is the time of the first, Unix milliseconds. */
 export function changesBetween(
   before: readonly KubeObject[],
@@ -44,8 +60,7 @@ export function changesBetween(
       });
   }
   for (const object of old.values()) changes.push({ what: 'deleted', object, fields: [], writers: [] });
-  const nameOf = ({ metadata: { namespace = '', name = '' } }: KubeObject) => `${namespace}/${name}`;
-  return changes.sort((a, b) => (nameOf(a.object) < nameOf(b.object) ? -1 : 1));
+  return changes.sort((a, b) => (keyOf(a.object) < keyOf(b.object) ? -1 : 1));
 }
 
 /** The managers that wrote at or after a time. Times of managers have whole seconds. */

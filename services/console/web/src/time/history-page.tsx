@@ -12,7 +12,7 @@ import { useDraft } from '../shell/draft-input.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import { OpenRun } from '../recorded/open-run.tsx';
 import { RecordedRunContext } from '../shell/recorded-run.ts';
-import { type Change, changesBetween } from './changes.ts';
+import { type Change, changesBetween, commonPart } from './changes.ts';
 import { Table } from '../shell/table.tsx';
 import { indexOf, type Moment, momentsOf, timeOf } from './moments.ts';
 
@@ -108,6 +108,11 @@ function Travel({ report }: { readonly report: HistoryReport }): ReactNode {
   );
 }
 
+interface List {
+  readonly metadata?: { readonly continue?: string };
+  readonly items: readonly KubeObject[];
+}
+
 /** The lists of all kinds at a moment; undefined is now. Kinds that the user may not list are left out. */
 function useChanges(from: Moment, to: Moment | undefined) {
   const { api, kinds } = useConsole();
@@ -132,17 +137,19 @@ function useChanges(from: Moment, to: Moment | undefined) {
             query.set('resourceVersion', moment.resourceVersion);
             query.set('resourceVersionMatch', 'Exact');
           }
-          const list = await api.json<{ items: readonly KubeObject[] }>(`${collectionPath(kind, ns)}?${query}`, {
-            signal,
-          });
-          return list.items;
+          const list = await api.json<List>(`${collectionPath(kind, ns)}?${query}`, { signal });
+          return { items: list.items, isCut: (list.metadata?.continue ?? '') !== '' };
         };
-        const [before, after] = await Promise.all([read(from), read(to)]);
-        return changesBetween(before, after, since).map((change) => ({ kind, change }));
+        const parts = await Promise.all([read(from), read(to)]);
+        const { before, after } = commonPart(...parts);
+        return { kind, isCut: parts.some(({ isCut }) => isCut), changes: changesBetween(before, after, since) };
       },
     })),
     combine: (results) => ({
-      changes: results.flatMap(({ data = [] }) => data),
+      changes: results.flatMap(({ data }) =>
+        data === undefined ? [] : data.changes.map((change) => ({ kind: data.kind, change })),
+      ),
+      cut: results.flatMap(({ data }) => (data?.isCut === true ? [data.kind.kind] : [])),
       isBusy: rules.isLoading === true || results.some(({ isPending }) => isPending),
       failed: results.flatMap(({ error }, index) =>
         error === null ? [] : [{ kind: listed[index]?.kind ?? '', why: errorMessage(error) }],
@@ -152,12 +159,13 @@ function useChanges(from: Moment, to: Moment | undefined) {
 }
 
 function Changes({ from, to }: { readonly from: Moment; readonly to: Moment | undefined }): ReactNode {
-  const { changes, isBusy, failed } = useChanges(from, to);
+  const { changes, cut, isBusy, failed } = useChanges(from, to);
   return (
     <section>
       <h2>What changed</h2>
       <p className="muted" role="status">
         {isBusy ? 'Reading …' : `${changes.length} objects`}
+        {cut.length === 0 ? '' : `; of ${cut.join(', ')} the first ${MAX_OBJECTS} by name`}
         {failed.length === 0 ? '' : `; without ${failed.map(({ kind }) => kind).join(', ')}: ${failed[0]?.why ?? ''}`}
       </p>
       <Table of={['Object', 'What', 'Fields', 'Written by']}>
