@@ -31,7 +31,7 @@ function checked(more: Partial<Checked['result']>, p99Ms: number): Checked {
   ];
   return {
     result: { ...exampleResult, ...more },
-    verdict: { outcome: 'ok', problems: [], invariants: [holds], loads },
+    verdict: { outcome: 'ok', problems: [], found: [], invariants: [holds], loads },
   } as unknown as Checked;
 }
 

@@ -214,6 +214,12 @@ export const RESTORE_LINE = z
     message: 'is one of the history before the restore',
   });
 
+/**
+ * `findings.jsonl` (optional): what the campaign itself found wrong, such as a cluster that did not become healthy, or an end that a workload
+ * does not accept.
+ */
+export const FINDING_LINE = z.object({ atMs: ms, what: text });
+
 export type RestoreLine = z.infer<typeof RESTORE_LINE>;
 export type Run = z.infer<typeof RUN>;
 export type PlannedFault = z.infer<typeof PLANNED_FAULT>;

@@ -13,7 +13,7 @@ import {
   startsOf,
   writeRun,
 } from './testing/editable-run.ts';
-import { MUTATIONS } from './testing/mutations.ts';
+import { delayElection, MUTATIONS } from './testing/mutations.ts';
 import { repeatIndex } from './testing/mutations-of-controllers.ts';
 
 let recorded: string;
@@ -60,6 +60,57 @@ describe('check', () => {
     for (const { evidence } of own?.violations ?? [])
       for (const line of evidence) expect(line).toMatch(/^[\w/.-]+:\d+$/);
     expect(verdict.outcome).toBe('violations');
+  });
+
+  it.each([
+    ['agent/1 apiserver', 'wrong'],
+    ['scheduler/leader apiserver', 'wrong'],
+    ['controller-manager/leader etcd', 'wrong'],
+    ['scheduler/standby etcd', 'right'],
+    ['apiserver/1 etcd', 'right'],
+    ['etcd/leader etcd/others', 'right'],
+    ['cluster', 'right'],
+  ])('an election that takes a minute while %s is cut: %s', async (target, verdictIs) => {
+    const run = copy();
+    delayElection(run);
+    const cut = { id: 'f0', kind: 'cut', target };
+    run.faults.unshift({ ...cut, phase: 'start', atMs: 1, detail: 'another' });
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I6');
+    const what = own?.violations.map((violation) => violation.what) ?? [];
+    if (verdictIs === 'right') expect(what).toEqual([]);
+    else expect(what).toContainEqual(expect.stringContaining('nobody led for'));
+  });
+
+  it('accepts that a standby requests its certificate without an epoch, and that a client takes its finalizer away', async () => {
+    const run = copy();
+    const requests = 'certificates.k8s.io/certificatesigningrequests';
+    addObject(
+      revisionAt(run, 1000),
+      requests,
+      { metadata: { name: 'standby', uid: 'a' } },
+      { writer: 'system:kube-scheduler' },
+    );
+    const more = MUTATIONS.find(({ what }) => what === 'an object whose finalizer nobody has taken away')?.mutate(run);
+    const lines = found(run.clients.get('held-0.jsonl'), 'client');
+    run.clients.set('held-0.jsonl', [
+      ...lines,
+      ...lines.map((line) => ({ ...line, op: 'held.2', verb: 'patch' }) as const),
+    ]);
+    await using written = await writeRun(run, more ?? {});
+    const { invariants } = await check(written.folder);
+    const of = (id: string) => invariants.find(({ invariant }) => invariant === id)?.violations;
+    expect([of('I2'), of('I20')]).toEqual([[], []]);
+  });
+
+  it('reports what the campaign itself found, also in a run without another violation', async () => {
+    await using written = await writeRun(copy(), {
+      'findings.jsonl': [{ atMs: 1, what: 'not healthy: node n is lost' }],
+    });
+    expect(await check(written.folder)).toMatchObject({
+      outcome: 'violations',
+      found: ['not healthy: node n is lost'],
+    });
   });
 
   it.each([

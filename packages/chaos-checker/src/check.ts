@@ -2,7 +2,7 @@ import { World } from './history/world.ts';
 import { INVARIANTS } from './invariants/all.ts';
 import type { Invariant, Observer } from './invariants/invariant.ts';
 import { namesIn, readLines, readRun } from './read-artifacts.ts';
-import { UNDISTURBED_KEYS, type Run } from './artifacts.ts';
+import { FINDING_LINE, UNDISTURBED_KEYS, type Run } from './artifacts.ts';
 import { type Parts, partsOf, replay } from './replay.ts';
 import { ClientLoadObserver } from './report/client-load.ts';
 import { Findings, type Verdict, type VerdictSoFar } from './verdict.ts';
@@ -31,9 +31,10 @@ export async function check(folder: string, more: (world: World) => readonly Obs
     const broken = needs.includes('etcd') ? world.problems[0] : undefined;
     return findings.verdict(id, title, unit, missing === undefined ? broken : absence(missing, parts));
   });
-  const violated = invariants.some(({ violationCount }) => violationCount > 0);
+  const found = await readFindings(folder);
+  const violated = found.length > 0 || invariants.some(({ violationCount }) => violationCount > 0);
   const outcome = violated ? 'violations' : world.problems.length > 0 ? 'unusable' : 'ok';
-  return { outcome, problems: world.problems, invariants, loads: load.loads() };
+  return { outcome, problems: world.problems, found, invariants, loads: load.loads() };
 }
 
 /**
@@ -96,4 +97,12 @@ async function readUndisturbed(folder: string, run: Run): Promise<World | undefi
     for (const kv of keys) world.applyInitial(kv.key, { ...kv, type: 'put' }, source);
   }
   return world;
+}
+
+/** What the campaign itself found wrong. */
+async function readFindings(folder: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  if (!(await namesIn(folder, '.')).includes('findings')) return found;
+  for await (const [{ what }] of readLines(folder, 'findings.jsonl', FINDING_LINE)) found.push(what);
+  return found;
 }

@@ -27,6 +27,7 @@ const IDLE: InvariantVerdict = {
 const verdict = (outcome: Verdict['outcome'], ...invariants: InvariantVerdict[]): Verdict => ({
   outcome,
   problems: [],
+  found: [],
   invariants,
   loads: [],
 });
@@ -44,8 +45,9 @@ describe('formatVerdict', () => {
   });
 
   it('says that incomplete artefacts prove nothing', () => {
-    const text = formatVerdict({ ...verdict('unusable', HOLDS), problems: ['events are missing'] });
-    expect(text).toContain('problem: events are missing');
+    const found = ['not healthy'];
+    const text = formatVerdict({ ...verdict('unusable', HOLDS), problems: ['events are missing'], found });
+    expect(text).toContain('problem: events are missing\nfound by the campaign: not healthy');
     expect(text).toContain('incomplete artefacts, so no violation proves nothing: 1 hold, 0 are broken');
   });
 

@@ -1,7 +1,7 @@
 import type { ClientLoad, InvariantVerdict, Verdict } from './verdict.ts';
 
 /** The verdict as lines for a terminal. */
-export function formatVerdict({ outcome, problems, invariants, loads }: Verdict): string {
+export function formatVerdict({ outcome, problems, found, invariants, loads }: Verdict): string {
   const lines = invariants.flatMap(formatInvariant);
   const violated = invariants.filter(({ violationCount }) => violationCount > 0);
   const idle = invariants.filter(({ checked, violationCount }) => checked === 0 && violationCount === 0);
@@ -12,7 +12,13 @@ export function formatVerdict({ outcome, problems, invariants, loads }: Verdict)
     violations: `violations: ${counts}`,
     unusable: `incomplete artefacts, so no violation proves nothing: ${counts}`,
   }[outcome];
-  return [...problems.map((problem) => `problem: ${problem}`), ...lines, ...loads.map(formatLoad), result].join('\n');
+  return [
+    ...problems.map((problem) => `problem: ${problem}`),
+    ...found.map((what) => `found by the campaign: ${what}`),
+    ...lines,
+    ...loads.map(formatLoad),
+    result,
+  ].join('\n');
 }
 
 /** What clients of a load at a rate saw, in one line. */

@@ -47,6 +47,8 @@ export interface Verdict {
    */
   readonly outcome: 'ok' | 'violations' | 'unusable';
   readonly problems: readonly string[];
+  /** What the campaign itself found wrong, such as a cluster that did not become healthy. */
+  readonly found: readonly string[];
   readonly invariants: readonly InvariantVerdict[];
   /** What clients of a load at a rate saw; empty if the run has none. */
   readonly loads: readonly ClientLoad[];

@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const SPEC = { duration: '1m', intensity: 2, settle: '10m', calm: '5s', undisturbed: 'none' };
 const CHECKED: Checked = {
   result: exampleResult,
-  verdict: { outcome: 'ok', problems: [], invariants: [], loads: [] },
+  verdict: { outcome: 'ok', problems: [], found: [], invariants: [], loads: [] },
 };
 
 async function createSubject() {

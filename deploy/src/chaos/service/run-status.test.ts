@@ -12,7 +12,7 @@ const invariant = {
   violationCount: 0,
   violations: [],
 };
-const verdict = { outcome: 'ok', problems: [], invariants: [invariant], loads: [] } as const;
+const verdict = { outcome: 'ok', problems: [], found: [], invariants: [invariant], loads: [] } as const;
 
 function startRun() {
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));

@@ -106,7 +106,7 @@ export class World {
   readonly containers = new Map<string, ContainerState>();
   /** Containers by the uid of their pod, by host and id. */
   readonly #containersOfPods = new Map<string, Map<string, ContainerState>>();
-  /** By id of the fault, from its start until the cluster was healthy again. */
+  /** By id of the fault, from its start until the cluster was healthy again. Only its start has details, which stay. */
   readonly faults = new Map<string, FaultLine>();
   /** Since when no fault has acted; undefined while one does. */
   calmSinceMs: number | undefined = 0;
@@ -373,7 +373,7 @@ export class World {
   /** Applies a line of faults.jsonl. */
   applyFault(line: FaultLine): void {
     if (line.phase === 'healthy') this.faults.delete(line.id);
-    else this.faults.set(line.id, line);
+    else this.faults.set(line.id, { ...this.faults.get(line.id), ...line });
     this.calmSinceMs = this.faults.size === 0 ? (this.calmSinceMs ?? line.atMs) : undefined;
   }
 }

@@ -1,10 +1,19 @@
 import type { Fence } from '../history/stored-value.ts';
+import type { Change } from '../history/world.ts';
 import type { Invariant } from './invariant.ts';
+
+/** The users that write as leaders only, with their elections. */
+const LEADERS: ReadonlyMap<string, string> = new Map([
+  ['system:kube-controller-manager', '/gantry/elections/kube-controller-manager'],
+  ['system:kube-scheduler', '/gantry/elections/kube-scheduler'],
+]);
+/** What a standby may create: it requests its own certificate. */
+const OF_STANDBYS = 'certificates.k8s.io/certificatesigningrequests';
 
 /**
  * I2 (the fencing that Jepsen's lock tests ask for). No write of epoch e is committed after the revision at which its term ended or
- * e' > e began, and none carries the incarnation of another history. Writes name their epoch in the value's header, deletions in
- * `/gantry/deleted`. From etcd's history.
+ * e' > e began, none carries the incarnation of another history, and none of a scheduler or controller-manager is without the epoch of its
+ * own election. Writes name their epoch and writer in the value's header, deletions in `/gantry/deleted`. From etcd's history.
  */
 export const noStaleWrites: Invariant = {
   id: 'I2',
@@ -13,11 +22,16 @@ export const noStaleWrites: Invariant = {
   needs: ['etcd'],
   observe(world, findings) {
     return {
-      change({ key, fence, revision, atMs, source }) {
-        if (fence === undefined) return;
+      change(change) {
+        const { key, fence, revision, atMs, source } = change;
+        const own = ownElection(change);
+        if (fence === undefined && own === undefined) return;
         findings.checked();
-        const term = world.terms.get(fence.electionKey);
-        const what = broken(fence, term?.epoch, world.incarnation);
+        const term = fence === undefined ? undefined : world.terms.get(fence.electionKey);
+        const what =
+          own !== undefined && own !== fence?.electionKey
+            ? `${change.after?.writer} wrote ${fence === undefined ? 'without an epoch' : `as leader of ${fence.electionKey}`}`
+            : broken(fence, term?.epoch, world.incarnation);
         if (what !== undefined)
           findings.violation(atMs, `${key} at revision ${revision}: ${what}`, term?.source, source);
       },
@@ -25,7 +39,15 @@ export const noStaleWrites: Invariant = {
   },
 };
 
-function broken({ electionKey, epoch, incarnation }: Fence, current: number | undefined, now: string) {
+/** The election of a user who may make this change only as the leader. A deletion without an epoch does not say whose it is. */
+function ownElection({ before, after, resource }: Change): string | undefined {
+  if (after === undefined || (resource === OF_STANDBYS && before === undefined)) return undefined;
+  return LEADERS.get(after.writer);
+}
+
+function broken(fence: Fence | undefined, current: number | undefined, now: string) {
+  if (fence === undefined) return undefined;
+  const { electionKey, epoch, incarnation } = fence;
   if (incarnation !== '' && now !== '' && incarnation !== now) return `incarnation ${incarnation} while ${now} holds`;
   if (current === epoch) return undefined;
   return `epoch ${epoch} of ${electionKey}, while ${current === undefined ? 'nobody led' : `epoch ${current} led`}`;

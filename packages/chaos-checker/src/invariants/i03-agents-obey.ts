@@ -1,12 +1,13 @@
-import type { ApiObject } from '../history/api-objects.ts';
+import { type ApiObject, isTerminal } from '../history/api-objects.ts';
 import type { Source } from '../read-artifacts.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
 import { podOf } from './pod-containers.ts';
 
 /**
  * I3 (kubelet's sources of pods). Agents take no commands of leaders: they read pods, whose bindings are fenced (I2). So what an agent
- * executes is checked: it creates and starts containers only for a pod that a committed write bound to its node, and none later than
- * the bound for convergence after the pod's removal. Containers of static pods are left out. From the engine's events and etcd.
+ * executes is checked: it creates and starts containers only for a pod that a committed write bound to its node, none later than the bound
+ * for convergence after the pod's removal, and none of a pod whose end it has reported. Containers of static pods are left out. From the
+ * engine's events and etcd.
  */
 export const agentsObey: Invariant = {
   id: 'I3',
@@ -14,7 +15,9 @@ export const agentsObey: Invariant = {
   unit: 'starts of containers',
   needs: ['etcd', 'engine'],
   observe(world, findings) {
-    const { convergeMs } = boundsOf(world);
+    const { convergeMs, staleMs } = boundsOf(world);
+    /** Pods, by uid, that have succeeded or failed, as their agent has reported. A controller may give a pod up that still runs. */
+    const ended = new Map<string, { atMs: number; source: Source }>();
     const nodes = new Map<string, string>();
     const removed = new Map<string, number>();
     const statics = new Set<string>();
@@ -37,9 +40,12 @@ export const agentsObey: Invariant = {
       begin() {
         for (const { object } of world.list('pods')) learn(object);
       },
-      change({ resource, before, after, atMs }) {
+      change({ resource, before, after, fence, atMs, source }) {
         if (resource !== 'pods') return;
         learn(after?.object ?? before?.object);
+        if (fence === undefined && isTerminal(after?.object) && !isTerminal(before?.object)) {
+          ended.set(after?.object?.metadata?.uid ?? '', { atMs, source });
+        }
         if (after === undefined) removed.set(before?.object?.metadata?.uid ?? '', atMs);
       },
       container({ before, after, atMs, source, action }) {
@@ -50,6 +56,10 @@ export const agentsObey: Invariant = {
         const node = nodes.get(pod.uid);
         const since = removed.get(pod.uid);
         const what = `${pod.node} starts ${after.name} of ${pod.namespace}/${pod.name}`;
+        const end = ended.get(pod.uid);
+        if (end !== undefined && atMs - end.atMs > staleMs) {
+          findings.violation(atMs, `${what}, whose end it reported ${atMs - end.atMs} ms before`, end.source, source);
+        }
         if (node === undefined) pending.push({ what, uid: pod.uid, node: pod.node, atMs, source });
         else if (node !== pod.node) findings.violation(atMs, `${what}, which is bound to ${node}`, source);
         else if (since !== undefined && atMs - since > convergeMs && world.calmMs() > convergeMs) {

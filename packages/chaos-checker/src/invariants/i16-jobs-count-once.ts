@@ -1,15 +1,17 @@
 import { type ApiObject, controllerOf, hasCondition, isActive } from '../history/api-objects.ts';
 import type { ObjectVersion, World } from '../history/world.ts';
 import type { Source } from '../read-artifacts.ts';
-import type { Invariant } from './invariant.ts';
+import type { Findings } from '../verdict.ts';
+import { boundsOf, type Invariant } from './invariant.ts';
+import { Recent } from './recent.ts';
 
 const INDEX = 'batch.kubernetes.io/job-completion-index';
 const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
 /**
  * I16 (Kubernetes: Job tracking with finalizers, CronJob). `status.succeeded` of a Job counts each succeeded pod at most once, never
- * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created for an
- * index that has completed, or that another active pod has. A CronJob creates one Job for each scheduled time. Marks of clients show no index
+ * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created beside as many
+ * active ones as the parallelism, for an index that has completed, or that another active pod has. A CronJob creates one Job for each scheduled time. Marks of clients show no index
  * that ran again in a pod that was created after another one's success had been committed, unless that one was being deleted when it
  * succeeded. From etcd's history and the clients' marks.
  */
@@ -24,7 +26,6 @@ export const jobsCountOnce: Invariant = {
     const createdMs = new Map<string, number>();
     const succeededMs = new Map<string, number>();
     const marked = new Map<string, { readonly uid: string; readonly source: Source }[]>();
-    const fired = new Map<string, { uid: string; source: Source }>();
     const learnPod = (pod: ApiObject | undefined, atMs: number) => {
       const job = controllerOf(pod);
       if (job?.kind !== 'Job' || job.uid === undefined || pod?.status?.phase !== 'Succeeded') return;
@@ -33,11 +34,16 @@ export const jobsCountOnce: Invariant = {
       succeeded.set(job.uid, uids.add(uid));
       if (!succeededMs.has(uid) && !isFailedBefore(pod, world.byUid.get(job.uid)?.object)) succeededMs.set(uid, atMs);
     };
+    const parallelism = new Parallelism(world);
     const judgePod = (key: string, pod: ApiObject, atMs: number, source: Source) => {
       const job = world.byUid.get(controllerOf(pod)?.uid ?? '');
-      const index = pod.metadata?.annotations?.[INDEX];
-      if (job?.resource !== 'batch/jobs' || index === undefined) return;
+      if (job?.resource !== 'batch/jobs') return;
       findings.checked();
+      const crowd = parallelism.crowdAround(key, job, atMs);
+      if (crowd !== undefined)
+        findings.violation(atMs, `${key} was created beside ${crowd} active pods`, job.source, source);
+      const index = pod.metadata?.annotations?.[INDEX];
+      if (index === undefined) return;
       const done = job.object?.status?.completedIndexes ?? '';
       if (contains(done, Number(index)))
         findings.violation(atMs, `${key} was created for index ${index}, which is complete`, job.source, source);
@@ -64,18 +70,7 @@ export const jobsCountOnce: Invariant = {
         report(`complete with ${counted} of ${uids} succeeded pods`);
     };
     const born = new Set<string>();
-    const judgeFiring = (job: ObjectVersion) => {
-      const cron = controllerOf(job.object);
-      const time = job.object?.metadata?.annotations?.[SCHEDULED];
-      const uid = job.object?.metadata?.uid ?? '';
-      if (cron?.kind !== 'CronJob' || time === undefined) return;
-      findings.checked();
-      const before = fired.get(`${cron.uid} ${time}`);
-      if (before !== undefined && before.uid !== uid) {
-        findings.violation(job.atMs, `${cron.name} fired ${time} twice`, before.source, job.source);
-      }
-      fired.set(`${cron.uid} ${time}`, { uid, source: job.source });
-    };
+    const judgeFiring = firings(findings);
     return {
       change({ resource, key, before, after, atMs, source }) {
         if (resource === 'pods') {
@@ -86,6 +81,7 @@ export const jobsCountOnce: Invariant = {
           }
         }
         if (resource !== 'batch/jobs' || after === undefined) return;
+        parallelism.learn(before, after);
         if (before === undefined) {
           born.add(after.object?.metadata?.uid ?? '');
           judgeFiring(after);
@@ -119,6 +115,50 @@ export const jobsCountOnce: Invariant = {
 function isFailedBefore(pod: ApiObject, job: ApiObject | undefined): boolean {
   return pod.metadata?.deletionTimestamp !== undefined && job?.spec?.podReplacementPolicy !== 'Failed';
 }
+
+/** Judges that a CronJob creates one Job for each scheduled time. */
+function firings(findings: Findings): (job: ObjectVersion) => void {
+  const fired = new Map<string, { uid: string; source: Source }>();
+  return (job: ObjectVersion) => {
+    const cron = controllerOf(job.object);
+    const time = job.object?.metadata?.annotations?.[SCHEDULED];
+    const uid = job.object?.metadata?.uid ?? '';
+    if (cron?.kind !== 'CronJob' || time === undefined) return;
+    findings.checked();
+    const before = fired.get(`${cron.uid} ${time}`);
+    if (before !== undefined && before.uid !== uid) {
+      findings.violation(job.atMs, `${cron.name} fired ${time} twice`, before.source, job.source);
+    }
+    fired.set(`${cron.uid} ${time}`, { uid, source: job.source });
+  };
+}
+
+/** The parallelism of Jobs within the time that a view may be old. */
+class Parallelism {
+  readonly #world: World;
+  readonly #known = new Map<string, Recent<number>>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  learn(before: ObjectVersion | undefined, { key, atMs, object }: ObjectVersion): void {
+    const recent = this.#known.get(key) ?? new Recent<number>(boundsOf(this.#world).staleMs);
+    this.#known.set(key, recent);
+    if (before !== undefined) recent.add(atMs, parallelismOf(before.object));
+    recent.add(atMs, parallelismOf(object));
+  }
+
+  /** `2 of 2`, if a new pod's Job has as many other active ones as it may have; else undefined. */
+  crowdAround(key: string, job: ObjectVersion, atMs: number): string | undefined {
+    const pods = this.#world.dependentsOf(job.object?.metadata?.uid, 'pods');
+    const active = pods.filter((one) => one.key !== key && isActive(one.object)).length;
+    const most = Math.max(parallelismOf(job.object), ...(this.#known.get(job.key)?.at(atMs) ?? []));
+    return active < most ? undefined : `${active} of ${most}`;
+  }
+}
+
+const parallelismOf = (job: ApiObject | undefined): number => job?.spec?.parallelism ?? 1;
 
 interface IndexedPod {
   readonly job: ObjectVersion;

@@ -1,3 +1,4 @@
+import { keyOf, parseResource } from '../history/world.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
 
 /** Controllers delete these themselves, while their owners live. */
@@ -18,10 +19,17 @@ const REPLACED = new Set([
   'serviceaccounts',
 ]);
 
+/** What may take a finalizer away. */
+const UPDATES = new Set(['update', 'patch', 'apply']);
+/** Controllers take their own ones away: `kubernetes.io/pvc-protection`, `batch.kubernetes.io/job-tracking`, `foregroundDeletion`. */
+const isOfUsers = (finalizer: string) =>
+  /^[^/]+\/./.test(finalizer) && !/^(?:[^/]+\.)?kubernetes\.io\//.test(finalizer);
+
 /**
  * I20 (Kubernetes: garbage collection, finalizers). In calm, within the bound, no object survives all its owners. No leader's write deletes
  * an object while an owner lives, except of kinds that controllers replace. No object with finalizers is removed before its deletion has
- * been requested. From etcd's history.
+ * been requested; and none that a recorded client has created with a finalizer of its own before a client has begun a write that may take it
+ * away. From etcd's history and the clients' records.
  */
 export const garbageCollection: Invariant = {
   id: 'I20',
@@ -30,7 +38,15 @@ export const garbageCollection: Invariant = {
   needs: ['etcd'],
   observe(world, findings) {
     const { convergeMs } = boundsOf(world);
+    /** Objects, by key, that clients have begun to create, and to write. */
+    const created = new Set<string>();
+    const written = new Set<string>();
     return {
+      client(line) {
+        if (!('op' in line) || line.phase !== 'invoke') return;
+        if (line.verb === 'create') created.add(keyOf(parseResource(line.resource, line.key)));
+        if (UPDATES.has(line.verb)) written.add(keyOf(parseResource(line.resource, line.key)));
+      },
       change({ resource, key, before, after, fence, atMs, source, namespace }) {
         if (after !== undefined || before === undefined) return;
         const { finalizers = [], deletionTimestamp, ownerReferences = [] } = before.object?.metadata ?? {};
@@ -43,6 +59,9 @@ export const garbageCollection: Invariant = {
               before.source,
               source,
             );
+          } else if (created.has(key) && !written.has(key) && finalizers.some(isOfUsers)) {
+            const what = `${key} was removed, and nobody has taken the finalizers ${finalizers.join(', ')} away`;
+            findings.violation(atMs, what, before.source, source);
           }
         }
         if (fence === undefined || REPLACED.has(resource) || ownerReferences.length === 0) return;

@@ -1,10 +1,12 @@
 import { type ApiObject, hasCondition } from '../history/api-objects.ts';
 import type { Source } from '../read-artifacts.ts';
 import { boundsOf, type Invariant } from './invariant.ts';
+import { Recent } from './recent.ts';
 
 /**
- * I34 (Kubernetes: EndpointSlices). No request to a Service is answered by a pod that has not been ready, or whose node has been lost, for
- * longer than the bound, and none fails while a pod of the Service has been ready for that long. Time while faults act does not count. At no
+ * I34 (Kubernetes: EndpointSlices). No request to a Service is answered by a pod that has not been ready, whose node has been lost, or which
+ * the Service has not selected, for longer than the bound, and none fails while a pod of the Service has been ready for that long. Time while
+ * faults act does not count. At no
  * time, a request is answered by a pod none of whose readiness probes has succeeded, by the pod's own record. Services that publish unready
  * addresses are left out. From the clients' records, by the uid of the pod that answered, and etcd's history.
  */
@@ -25,8 +27,13 @@ export const noDeadEndpoints: Invariant = {
       else if (!unready.has(id)) unready.set(id, { sinceMs: atMs, source });
     };
     const homes = new Map<string, string>();
+    /** Pods by uid, as they were within the bound; also those that are gone. */
+    const shapes = new Map<string, Recent<ApiObject>>();
     const learnPod = (pod: ApiObject | undefined, exists: boolean, atMs: number, source: Source) => {
       const uid = pod?.metadata?.uid ?? '';
+      const recent = shapes.get(uid) ?? new Recent<ApiObject>(endpointMs);
+      shapes.set(uid, recent);
+      if (pod !== undefined) recent.add(atMs, pod);
       learn(uid, exists && hasCondition(pod, 'Ready') && pod?.metadata?.deletionTimestamp === undefined, atMs, source);
       if (pod?.spec?.nodeName !== undefined) homes.set(uid, pod.spec.nodeName);
     };
@@ -43,7 +50,8 @@ export const noDeadEndpoints: Invariant = {
       client(line, source) {
         if (!('observe' in line) || (line.observe !== 'served' && line.observe !== 'refused')) return;
         const [namespace = '', name = ''] = line.key.split('/');
-        const service = world.get('services', namespace, name)?.object;
+        const known = world.get('services', namespace, name);
+        const service = known?.object;
         if (service?.spec?.publishNotReadyAddresses === true) return;
         findings.checked();
         if (line.observe === 'refused') {
@@ -62,6 +70,18 @@ export const noDeadEndpoints: Invariant = {
         if (line.readiness === 'never') {
           const what = `${line.key} was answered by ${line.value}, none of whose readiness probes had succeeded`;
           findings.violation(line.atMs, what, source);
+        }
+        const selectedMs = Math.min(line.atMs - (known?.atMs ?? Infinity), world.calmMs());
+        const pods = shapes.get(line.value)?.at(line.atMs) ?? [];
+        const isOwn = pods.some((pod) => pod.metadata?.namespace === namespace && isSelected(service, pod));
+        if (service?.spec?.selector !== undefined && selectedMs > endpointMs && !isOwn) {
+          const whose = pods.at(-1)?.metadata?.name ?? 'which etcd has never had';
+          findings.violation(
+            line.atMs,
+            `${line.key} was answered by ${line.value} (${whose}), which is no pod of it`,
+            known?.source,
+            source,
+          );
         }
         for (const id of [line.value, homes.get(line.value) ?? '']) {
           const since = unready.get(id);

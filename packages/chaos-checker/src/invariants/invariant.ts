@@ -50,6 +50,8 @@ export interface Invariant {
 export interface Bounds {
   /** From the end of a term, or a fault on its leader, to the next one: a lease of 8 s on a slow machine, and the election. */
   readonly takeoverMs: number;
+  /** How much longer a leader leads that reaches etcd, and no API server. */
+  readonly resignMs: number;
   /** Until a container without a pod is removed, a pod's lost container is reported, a pod is bound, an orphan is collected, in calm. */
   readonly convergeMs: number;
   /** How old a view may be on which a controller acts. */
@@ -64,6 +66,7 @@ export interface Bounds {
 
 const DEFAULTS: Bounds = {
   takeoverMs: 15_000,
+  resignMs: 10_000,
   convergeMs: 60_000,
   staleMs: 10_000,
   endpointMs: 15_000,

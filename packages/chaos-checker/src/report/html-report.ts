@@ -37,7 +37,9 @@ ${verdict.problems.map((problem) => html`<p class="broken">Problem: ${problem}</
 ${verdict.loads.map((load) => html`<p>${formatLoad(load)}</p>`)}
 <h2>Longest times without an acknowledged request</h2>
 <table><tr><th>from</th><th>length</th><th>faults at that time</th></tr>${gaps.map((gap) => gapRow(gap, summary))}</table>
-<h2>Violations</h2>${violated.length === 0 ? html`<p>None.</p>` : violated.map((one) => violationsOf(one, evidence))}
+<h2>Violations</h2>${violated.length + verdict.found.length === 0 ? html`<p>None.</p>` : raw('')}
+${verdict.found.map((what) => html`<p class="broken">Found by the campaign: ${what}</p>`)}
+${violated.map((one) => violationsOf(one, evidence))}
 <h2>Invariants</h2>
 <table><tr><th></th><th>invariant</th><th>checked</th><th>result</th></tr>${verdict.invariants.map(invariantRow)}</table>
 </body></html>

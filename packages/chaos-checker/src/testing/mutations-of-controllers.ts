@@ -90,6 +90,11 @@ export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
   mutation('I16', 'a second pod for an index', (run) => {
     addCopy(creationOf(run, 'work-0'), 1);
   }),
+  mutation('I16', 'more pods at once than the parallelism', (run) => {
+    edit(putsOf(run, 'batch/jobs/chaos/work'), (job) => {
+      job.spec = { ...job.spec, parallelism: 1 };
+    });
+  }),
   mutation('I16', 'a mark of an index that was made again', (run) => void repeatIndex(run)),
   mutation('I17', 'two daemons on a node', (run) => {
     addCopy(found(boundPods(run, 'chaos/ds-')[0], 'daemon'), 1);
@@ -129,6 +134,28 @@ export const CONTROLLER_MUTATIONS: readonly Mutation[] = [
         object.metadata = { ...object.metadata, finalizers: ['example.com/held'] };
       },
     );
+  }),
+  mutation('I20', 'an object whose finalizer nobody has taken away', (run) => {
+    const name = 'held';
+    const client: ClientLine = {
+      atMs: 900,
+      op: 'held.1',
+      phase: 'invoke',
+      verb: 'create',
+      resource: 'configmaps',
+      key: `chaos/${name}`,
+    };
+    run.clients.set('held-0.jsonl', [client]);
+    const metadata = {
+      namespace: 'chaos',
+      name,
+      uid: name,
+      finalizers: ['example.com/held'],
+      deletionTimestamp: 'now',
+    };
+    addObject(revisionAt(run, 1000), 'configmaps', { metadata });
+    const later = revisionAt(run, 20_000);
+    later.events.push({ type: 'delete', key: `/registry/configmaps/chaos/${name}`, modRevision: later.revision });
   }),
   mutation('I20', 'an object that outlives its owner', (run) => {
     const at = revisionAt(run, (run.run.quietFromMs ?? 0) + 1000);

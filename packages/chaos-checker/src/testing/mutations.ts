@@ -58,6 +58,34 @@ const LEADERS: readonly Mutation[] = [
       { incarnation: 'restored' },
     );
   }),
+  mutation('I2', 'a write of a scheduler without an epoch', (run) => {
+    edit(
+      putsOf(run, 'pods/')
+        .filter(({ header }) => header.electionKey === SCHEDULER)
+        .slice(0, 1),
+      () => undefined,
+      { electionKey: '', epoch: 0, incarnation: '' },
+    );
+  }),
+  mutation('I2', 'a write of a scheduler as the leader of another election', (run) => {
+    const writes = putsOf(run, 'pods/');
+    const { header } = found(
+      writes.find(({ header: { writer } }) => writer === 'system:kube-controller-manager'),
+      'write of a controller',
+    );
+    const own = found(
+      writes.find(({ header: { electionKey }, at }) => electionKey === SCHEDULER && at.revision < 5989),
+      'write of the first scheduler',
+    );
+    edit([own], () => undefined, { electionKey: header.electionKey ?? '', epoch: header.epoch ?? 0 });
+  }),
+  mutation('I3', 'a container of a pod that had succeeded', (run) => {
+    const pod = found(
+      putsOf(run, 'pods/chaos/work-0').find(({ object }) => object.status?.phase === 'Succeeded'),
+      'success of a pod',
+    );
+    run.engine.push({ ...found(startsOf(run, 'work-0').at(-1), 'start'), atMs: pod.at.atMs + 20_000 });
+  }),
   mutation('I3', 'a container on a node that its pod is not bound to', (run) => {
     const start = found(startsOf(run, 'web')[0], 'start of web');
     run.engine.push({ ...start, id: 'other', labels: { ...start.labels, 'gantry.node': 'vm-9' } });
@@ -98,13 +126,31 @@ const LEADERS: readonly Mutation[] = [
   mutation('I5', 'a binding to a node that was cordoned before the election', (run) => {
     cordonEarly(run);
   }),
-  mutation('I6', 'an election that takes a minute', (run) => {
-    const { revision } = newTerm(run);
-    const later = run.history.filter((one) => one.revision >= revision.revision);
-    for (const one of later) one.atMs += 60_000;
-    run.run = { ...run.run, endedAtMs: run.run.endedAtMs + 60_000 };
+  mutation('I6', 'an election that takes a minute', delayElection),
+  mutation('I6', 'an election that takes a minute after its leader was cut off from etcd', (run) => {
+    delayElection(run);
+    const cut = { kind: 'cut', target: 'scheduler/leader etcd' };
+    for (const [index, fault] of run.faults.entries())
+      if (fault.id === 'f1')
+        run.faults[index] = { ...fault, ...cut, ...(fault.phase === 'start' && { detail: fault.target }) };
+  }),
+  mutation('I6', 'a leader that is cut off from the API and does not resign', (run) => {
+    const cut = { id: 'f9', kind: 'cut', target: 'controller-manager/leader apiserver' };
+    const atMs = calmMs(run);
+    run.faults.push(
+      { ...cut, phase: 'start', atMs, detail: `cut ${run.run.clusterId}-controller-manager-2` },
+      { ...cut, phase: 'heal', atMs: atMs + 35_000 },
+    );
   }),
 ];
+
+/** Puts a minute between the end of the scheduler's term and the next one. */
+export function delayElection(run: EditableRun): void {
+  const { revision } = newTerm(run);
+  const later = run.history.filter((one) => one.revision >= revision.revision);
+  for (const one of later) one.atMs += 60_000;
+  run.run = { ...run.run, endedAtMs: run.run.endedAtMs + 60_000 };
+}
 
 /** Cordons all nodes, from before the run. */
 function cordonEarly(run: EditableRun): void {
@@ -400,6 +446,11 @@ const CLIENTS: readonly Mutation[] = [
     const [pod] = putsOf(run, 'pods/chaos/web').slice(-1);
     const value = found(pod?.object.metadata?.uid, 'uid');
     run.clients.set('service-0.jsonl', [{ atMs, observe: 'served', key: 'chaos/web', value, readiness: 'never' }]);
+  }),
+  mutation('I34', 'a request that reaches a pod of another workload', (run) => {
+    const other = found(boundPods(run, 'chaos/ds-').at(-1), 'daemon').object.metadata?.uid;
+    const value = found(other, 'uid');
+    run.clients.set('service-0.jsonl', [{ atMs: run.run.endedAtMs - 1, observe: 'served', key: 'chaos/web', value }]);
   }),
   mutation('I34', 'a connection that is refused in calm', (run) => {
     const atMs = run.run.endedAtMs - 1;
