@@ -166,7 +166,8 @@ class Campaign {
       stopLoad.abort();
       this.#tally.end();
       events.onPhase('the workloads finish');
-      const wrong = await finishAll(workloads);
+      const wrong = [...result.violations, ...(await finishAll(workloads))];
+      for (const what of wrong) this.#folder.finding(what);
       // From here on, neither faults nor workloads change anything.
       const quiet = { quietFromRevision: await engine.options.etcd.revision(), quietFromMs: clock.monotonicMs() };
       events.onPhase(`calm for ${this.#options.calmMs / 1000} s: nothing may change any more`);
@@ -274,7 +275,7 @@ class Campaign {
       longestGapMs,
       rounds: this.#rounds,
       services,
-      violations: [...result.violations, ...wrong],
+      violations: wrong,
       ended: stop.aborted ? 'by the user' : 'by itself',
     };
   }

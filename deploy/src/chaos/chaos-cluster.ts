@@ -123,11 +123,19 @@ async function custodian(api: HttpClient, clusterId: string, signal: AbortSignal
 }
 
 /** Also that each running agent has a node: `findProblems` reads only the nodes that there are. */
-function problemsOf(facts: Facts): readonly string[] {
-  const agents = facts.containers.filter(({ service }) => service === 'agent').length;
-  const missing = facts.api.state === 'ready' && facts.nodes.length < agents;
-  return [...findProblems(facts), ...(missing ? [`${facts.nodes.length} nodes of ${agents} agents`] : [])];
+export function problemsOf(facts: Facts): readonly string[] {
+  const agents = facts.containers.filter(({ service }) => service === 'agent');
+  if (facts.api.state !== 'ready' || facts.nodes.length >= agents.length) return findProblems(facts);
+  const numbers = new Set(facts.nodes.map(({ name }) => numberOf(name)));
+  const without = agents.filter(({ name }) => !numbers.has(numberOf(name))).map(({ name }) => name);
+  return [
+    ...findProblems(facts),
+    `${facts.nodes.length} nodes of ${agents.length} agents, none of ${without.join(', ')}`,
+  ];
 }
+
+/** The node of the agent `<cluster>-agent-<number>` is `<host>-<number>`. */
+const numberOf = (name: string) => name.slice(name.lastIndexOf('-') + 1);
 
 /**
  * The image of the running services, by its id: a tag may be gone by now, as after `up` of another

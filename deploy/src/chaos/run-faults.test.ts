@@ -2,6 +2,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { expect, test, vi } from 'vitest';
 import { CommandError } from '../machine/command-error.ts';
 import type { PlannedFault } from './fault.ts';
+import type { HealthRecord } from './recording/run-folder.ts';
 import { type FaultRun, runFaults } from './run-faults.ts';
 
 const FAULT: PlannedFault = {
@@ -23,17 +24,36 @@ function start(
   const clock = new ManualClock();
   const problems: string[] = ['scheduler-1 is not running'];
   const phases: string[] = [];
+  const health: HealthRecord[] = [];
+  const texts: string[] = [];
   const events = { onStart: vi.fn(), onHeal: vi.fn(), onSkip: vi.fn(), onHealthy: vi.fn() };
   const run = {
-    cluster: { problems: async () => problems },
+    cluster: {
+      problems: async () => {
+        if (problems.includes('no engine')) throw new CommandError('docker ps failed');
+        return problems;
+      },
+      engine: {
+        services: async () => [{ id: 'a', name: 'scheduler-1' }],
+        options: {
+          shell: {
+            run: async (_: string, [what]: readonly string[]) => ({ code: 0, stdout: `its ${what}`, stderr: '' }),
+          },
+        },
+      },
+    },
     kinds: [{ kind: 'kill', strike, finish }],
     journal: { add: vi.fn(), stepsOf: () => [], drop: vi.fn() },
-    folder: { fault: ({ phase }: { phase: string }) => phases.push(phase) },
+    folder: {
+      fault: ({ phase }: { phase: string }) => phases.push(phase),
+      health: (record: HealthRecord) => health.push(record),
+      text: (file: string, text: string) => texts.push(`${file}: ${text}`),
+    },
     clock,
     healthyMs: 240_000,
     events,
   } as unknown as FaultRun;
-  return { clock, problems, phases, events, result: runFaults(run, [FAULT], Infinity, stop) };
+  return { clock, problems, phases, health, texts, events, result: runFaults(run, [FAULT], Infinity, stop) };
 }
 
 test('waits until the cluster is healthy again', async () => {
@@ -46,12 +66,34 @@ test('waits until the cluster is healthy again', async () => {
   expect(phases).toEqual(['start', 'heal', 'healthy']);
 });
 
-test('a cluster that does not become healthy is a violation', async () => {
-  const { clock, result } = start(new AbortController().signal);
+test('a cluster that does not become healthy is a violation, and the artefacts have what its containers say', async () => {
+  const { clock, texts, result } = start(new AbortController().signal);
   await clock.advance(242_000);
   expect(await result).toMatchObject({
     violations: ['not healthy after kill scheduler/1: scheduler-1 is not running'],
   });
+  expect(texts).toEqual(['containers/scheduler-1.txt: its inspect\nits logs']);
+});
+
+test('the artefacts say what was not healthy, whenever that changes, also if nobody could look', async () => {
+  const { clock, problems, health, texts, result } = start(new AbortController().signal);
+  await clock.advance(10_000);
+  problems.push('no engine');
+  await clock.advance(2_000);
+  problems.length = 0;
+  await clock.advance(1_000);
+  await result;
+  expect(health.map((record) => record.problems)).toEqual([
+    ['scheduler-1 is not running'],
+    ['nobody can look at the cluster: docker ps failed'],
+    [],
+  ]);
+  expect(health.map(({ round, lookMs }) => [round, lookMs])).toEqual([
+    [0, 0],
+    [0, 0],
+    [0, 0],
+  ]);
+  expect(texts).toEqual([]);
 });
 
 test('a user who ends the campaign does not wait for its health', async () => {

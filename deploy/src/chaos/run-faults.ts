@@ -3,6 +3,7 @@ import { CommandError } from '../machine/command-error.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import { type FaultKind, faultName, type PlannedFault, type RecordedHistory, type Scene } from './fault.ts';
 import type { Journal } from './journal.ts';
+import { recordContainers } from './recording/record-containers.ts';
 import type { RunFolder } from './recording/run-folder.ts';
 import { undoAll, type UndoTools } from './undo.ts';
 
@@ -19,7 +20,7 @@ export interface FaultRun {
   readonly cluster: UndoTools & Pick<ChaosCluster, 'problems' | 'connect' | 'folder' | 'requireUnchanged'>;
   readonly kinds: readonly FaultKind[];
   readonly journal: Pick<Journal, 'add' | 'stepsOf' | 'drop'>;
-  readonly folder: Pick<RunFolder, 'fault'>;
+  readonly folder: Pick<RunFolder, 'fault' | 'health' | 'text'>;
   readonly clock: Clock;
   /** How long the cluster may take to be healthy again. */
   readonly healthyMs: number;
@@ -144,7 +145,10 @@ async function heal({ cluster, journal, clock }: FaultRun, fault: PlannedFault):
   }
 }
 
-/** Waits until the cluster is healthy, or `stop`. Resolves with what is wrong when its time is over. */
+/**
+ * Waits until the cluster is healthy, or `stop`. Resolves with what is wrong when its time is over; then the artefacts have what the containers
+ * say of themselves.
+ */
 async function untilHealthy(
   { cluster, folder, clock, healthyMs, events }: FaultRun,
   round: number,
@@ -152,9 +156,14 @@ async function untilHealthy(
   stop: AbortSignal,
 ): Promise<readonly string[]> {
   const since = clock.monotonicMs();
+  let known: string | undefined;
   for (;;) {
-    const problems = await cluster.problems();
-    const tookMs = clock.monotonicMs() - since;
+    const lookedAtMs = clock.monotonicMs();
+    const problems = await problemsOf(cluster);
+    const [tookMs, lookMs] = [clock.monotonicMs() - since, clock.monotonicMs() - lookedAtMs];
+    const seen = problems.join('\n');
+    if (seen !== known) folder.health({ round, lookMs, problems: [...problems] });
+    known = seen;
     if (problems.length === 0) {
       for (const fault of done) {
         folder.fault({ id: fault.id, kind: fault.kind, target: describeTarget(fault), phase: 'healthy' });
@@ -162,8 +171,21 @@ async function untilHealthy(
       events.onHealthy(round, tookMs);
       return [];
     }
-    if (tookMs > healthyMs) return problems;
+    if (tookMs > healthyMs) {
+      await recordContainers(cluster.engine, folder);
+      return problems;
+    }
     await pause(clock, LOOK_EVERY_MS, stop);
     if (stop.aborted) return [];
+  }
+}
+
+/** A look that fails, for example because the engine does not respond in time, says that the cluster is not healthy. */
+async function problemsOf(cluster: FaultRun['cluster']): Promise<readonly string[]> {
+  try {
+    return await cluster.problems();
+  } catch (error) {
+    if (error instanceof CommandError) return [`nobody can look at the cluster: ${errorMessage(error)}`];
+    throw error;
   }
 }

@@ -22,6 +22,14 @@ export type ClientRecord = Untimed<ClientLine>;
 export type MetricRecord = Untimed<MetricLine>;
 export type RestoreRecord = Untimed<RestoreLine>;
 
+/** One look at the cluster after a round of faults. */
+export interface HealthRecord {
+  readonly round: number;
+  /** How long the look took. */
+  readonly lookMs: number;
+  readonly problems: readonly string[];
+}
+
 /** Writes the artefacts of a run as they arise; packages/chaos-checker describes and reads them. Dispose of it to flush the files. */
 export class RunFolder implements AsyncDisposable {
   readonly path: string;
@@ -67,8 +75,20 @@ export class RunFolder implements AsyncDisposable {
     this.#stream('undisturbed.jsonl').write(`${JSON.stringify(keys)}\n`);
   }
 
+  /** What the campaign itself finds wrong. */
+  finding(what: string): number {
+    return this.#append('findings.jsonl', { what });
+  }
+
+  /** What was wrong with the cluster after a round of faults, whenever that has changed. */
+  health(record: HealthRecord): number {
+    return this.#append('health.jsonl', record);
+  }
+
   text(file: string, text: string): void {
-    writeFileSync(join(this.path, file), text);
+    const path = join(this.path, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
   }
 
   run(run: Run, name: 'run.json' | 'begun.json' = 'run.json'): void {
