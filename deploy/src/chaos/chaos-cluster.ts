@@ -4,7 +4,7 @@ import type { Run } from '@gantry/chaos-checker';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '@gantry/objects';
 import { createHttpClient, type HttpClient, ignoreNotFound, readKubeconfig } from '@gantry/client';
 import { kubeconfigOf, openApi } from '../cluster/api.ts';
-import { createEtcdTools } from '../cluster/etcd-tools.ts';
+import { createEtcdTools, endFormerLeaders } from '../cluster/etcd-tools.ts';
 import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { mustRun, withLimit } from '../machine/shell.ts';
 import { lockRestore } from '../snapshot/restore-lock.ts';
@@ -102,6 +102,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
     rollTo: (image) => rollTo(opened, image, connect),
     compose: async (args) => void (await project.compose(args)),
     lockRestore: () => lockRestore(config),
+    endFormerLeaders: () => endFormerLeaders(etcd),
   };
 }
 

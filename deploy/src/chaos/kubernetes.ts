@@ -269,6 +269,7 @@ function clusterOf({ opened, shell, project, folder, connect }: Parts): ChaosClu
     rollTo: refuse('other image'),
     compose: refuse('services of Compose'),
     lockRestore: () => undefined,
+    endFormerLeaders: refuse('elections in etcd'),
   };
 }
 

@@ -32,12 +32,13 @@ test('without such an image, the engine is asked to remove nothing', async () =>
   expect(asked).toEqual([]);
 });
 
-test('a cluster that is removed needs no etcd that serves, and keeps no snapshot', () => {
+test('a cluster that is removed needs no etcd that serves; only if its data stays, the next `up` ends a restore', () => {
   const start = { undo: 'start', container: 'a' } as const;
   const disarm = { undo: 'disarm' } as const;
   const end = { undo: 'end-restore', file: '/f' } as const;
   const journal = { faults: [{ id: 'f1', steps: [start, disarm, end] }] };
   expect(stepsOf(journal, 'containers')).toEqual([start, end]);
-  expect(stepsOf(journal, 'commands')).toEqual([disarm]);
+  expect(stepsOf(journal, 'commands')).toEqual([disarm, end]);
   expect(stepsOf(journal, 'containers to remove')).toEqual([start, { undo: 'remove-file', file: '/f' }]);
+  expect(stepsOf(journal, 'containers to make again')).toEqual([start]);
 });

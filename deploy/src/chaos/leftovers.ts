@@ -12,10 +12,10 @@ import { HELD_KINDS } from './workloads/finalizers.ts';
 const DELETE_MS = 30_000;
 
 /**
- * First what is undone at `containers`, then, when etcd has a quorum, by `commands`. Of a cluster that is removed next, only `containers to
- * remove`, without what needs a working etcd.
+ * First what is undone at `containers`, then, when etcd has a quorum, by `commands`. Of a cluster whose containers are removed next, without
+ * what needs a working etcd: `containers to remove`, and `containers to make again` if its data stays. Then that still has to be undone.
  */
-type Phase = 'containers' | 'containers to remove' | 'commands';
+type Phase = 'containers' | 'containers to remove' | 'containers to make again' | 'commands';
 
 /** Undoes what a campaign that was killed has left. Returns whether there was anything. */
 export async function undoLeftovers(cluster: OpenCluster, what: Phase): Promise<boolean> {
@@ -33,13 +33,19 @@ export async function undoLeftovers(cluster: OpenCluster, what: Phase): Promise<
 
 /** In the order in which they were written down. */
 export function stepsOf({ faults }: Pick<JournalContent, 'faults'>, what: Phase): readonly UndoStep[] {
-  const steps = faults.flatMap((fault) => fault.steps).filter((step) => isCommand(step) === (what === 'commands'));
-  if (what !== 'containers to remove') return steps;
-  return steps.map((step) => (step.undo === 'end-restore' ? { ...step, undo: 'remove-file' } : step));
+  const steps = faults.flatMap((fault) => fault.steps);
+  if (what === 'commands') return steps.filter((step) => isCommand(step) || isRestore(step));
+  const ofContainers = steps.filter((step) => !isCommand(step));
+  if (what === 'containers') return ofContainers;
+  if (what === 'containers to make again') return ofContainers.filter((step) => !isRestore(step));
+  return ofContainers.map((step) => (isRestore(step) ? { ...step, undo: 'remove-file' } : step));
 }
 
 const COMMANDS: readonly UndoStep['undo'][] = ['command', 'compose', 'disarm', 'remove-webhook', 'roll-back'];
 const isCommand = ({ undo }: UndoStep) => COMMANDS.includes(undo);
+/** It starts etcd, and is not over before etcd serves. */
+const isRestore = (step: UndoStep): step is Extract<UndoStep, { readonly undo: 'end-restore' }> =>
+  step.undo === 'end-restore';
 
 /** Removes the workloads of campaigns from the API, and then the record of what was left. Does not wait for their end. */
 export async function removeWorkloads(config: CommandConfig, api: HttpClient): Promise<void> {

@@ -22,7 +22,7 @@ function inspection(id: string, { state = 'running', labels, networkMode = 'cont
     Id: id,
     Name: `/name-of-${id}`,
     State: { Status: state, Pid: 42 },
-    Config: { Labels: labels ?? { 'com.docker.compose.project': CLUSTER, 'com.docker.compose.service': 'agent' } },
+    Config: { Labels: labels ?? { 'com.docker.compose.project': CLUSTER, 'com.docker.compose.service': 'apiserver' } },
     HostConfig: { NetworkMode: networkMode, Memory: 1, MemorySwap: 2, CpuQuota: 0 },
     NetworkSettings: { Networks: { control: { IPAddress: '10.0.0.1' } } },
   };
@@ -63,6 +63,7 @@ function fakeEngine(containers: Readonly<Record<string, Fake>>) {
       removeWebhook: (name: string) => note('remove-webhook', [name]),
       rollTo: (image: string | undefined) => note('roll', [image ?? 'back']),
       lockRestore: () => ({ [Symbol.dispose]: () => undefined }),
+      endFormerLeaders: () => note('end-leaders', []),
     },
     asked,
     commands,
@@ -78,46 +79,79 @@ function makeSnapshot(): string {
   return file;
 }
 
-test('after a restore that was interrupted, the members are started, and the snapshot is kept until they serve', async () => {
-  const { tools, commands } = fakeEngine({});
+/** After a restore that was interrupted. `looks` is what docker and the members say, one second after the other. */
+async function endRestore(looks: readonly { locked?: true; copies?: true; apiserver?: true; failing?: string }[]) {
+  const { tools, commands, asked } = fakeEngine({ api: {} });
   const file = makeSnapshot();
-  const step = { undo: 'end-restore', file } as const;
   const clock = new ManualClock();
-  const failures = ['no quorum'];
-  const revision = async () => {
-    const [why] = failures.splice(0, 1);
-    if (why !== undefined) throw new Error(why);
-    return await Promise.resolve(7);
-  };
-  const etcd = { ...tools.engine.options.etcd, members: ['etcd-0'], revision };
-  const engine = new ChaosEngine({ ...tools.engine.options, clock, etcd });
-  let isRestoring = true;
-  const lockRestore = () => (isRestoring ? undefined : { [Symbol.dispose]: () => undefined });
+  let look = looks[0];
+  const [shell] = [tools.engine.options.shell];
+  const engine = new ChaosEngine({
+    ...tools.engine.options,
+    clock,
+    shell: {
+      run: async (program, args) => {
+        if (args[0] !== 'ps') return await shell.run(program, args);
+        const isOfVolume = args.at(-1)?.startsWith('volume=') === true;
+        const found = isOfVolume ? look?.copies : look?.apiserver;
+        return await Promise.resolve({ code: 0, stdout: found === undefined ? '' : 'api', stderr: '' });
+      },
+    },
+    etcd: {
+      ...tools.engine.options.etcd,
+      members: ['etcd-0', 'etcd-1'],
+      ctl: async (_, [member] = []) =>
+        await (member === look?.failing ? Promise.reject(new Error('no leader')) : Promise.resolve('')),
+    },
+  });
+  const lockRestore = () => (look?.locked === undefined ? { [Symbol.dispose]: () => undefined } : undefined);
+  const step = { undo: 'end-restore', file } as const;
   const undone = undoAll({ ...tools, engine, lockRestore }, [step]);
-  await clock.advance(2_000);
-  expect(commands).toEqual([]);
-  isRestoring = false;
-  await clock.advance(1_000);
-  expect(commands).toEqual(['compose start etcd-0']);
-  expect(existsSync(file)).toBe(true);
-  await clock.advance(1_000);
+  const seen: (readonly string[])[] = [];
+  for (look of looks) {
+    await clock.advance(seen.length === 0 ? 1 : 1_000);
+    seen.push(commands.splice(0));
+  }
+  return {
+    undone,
+    seen,
+    asked,
+    clock,
+    isKept: () => existsSync(file),
+    again: () => undoAll({ ...tools, engine }, [step]),
+  };
+}
+
+test('after a restore that was interrupted, the members are started when it is over, and the snapshot is kept until all serve', async () => {
+  const { undone, seen, asked, isKept, again } = await endRestore([
+    { locked: true },
+    { copies: true },
+    { failing: 'etcd-1' },
+    {},
+  ]);
   await undone;
-  expect(existsSync(file)).toBe(false);
+  const started = 'compose start etcd-0 etcd-1';
+  expect(seen).toEqual([[], [], [started], [started, 'end-leaders']]);
+  expect(isKept()).toBe(false);
+  expect(asked.at(-1)).toBe('volume rm -f gantry-abc_restore');
   // Repeated, it does nothing.
-  await undoAll({ ...tools, engine, lockRestore }, [step]);
-  expect(commands).toHaveLength(2);
+  asked.length = 0;
+  await again();
+  expect(asked).toEqual([]);
 });
 
-test('if etcd does not serve after a restore, the snapshot is kept, and the message says how to go on', async () => {
-  const { tools } = fakeEngine({});
-  const file = makeSnapshot();
-  const clock = new ManualClock();
-  const engine = new ChaosEngine({ ...tools.engine.options, clock });
-  const undone = undoAll({ ...tools, engine }, [{ undo: 'end-restore', file }]);
-  const failed = expect(undone).rejects.toThrow(/etcd does not serve .*npm run snapshot -- restore/);
+test('after a restore that has started the API servers, nobody loses the lead', async () => {
+  const { undone, seen } = await endRestore([{ apiserver: true }]);
+  await undone;
+  expect(seen).toEqual([['compose start etcd-0 etcd-1']]);
+});
+
+test('if only some members have the data of the snapshot, it is kept, and the message says how to go on', async () => {
+  const { undone, clock, isKept } = await endRestore([{ failing: 'etcd-1' }]);
+  const failed = expect(undone).rejects.toThrow(/etcd does not serve .*npm run snapshot -- restore .*no leader/);
   await clock.advance(300_000);
   await failed;
-  expect(existsSync(file)).toBe(true);
+  expect(isKept()).toBe(true);
 });
 
 test('steps are undone from the last to the first', async () => {

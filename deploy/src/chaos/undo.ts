@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { errorMessage } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
+import { unpackedVolume } from '../snapshot/restore-lock.ts';
 import type { ChaosContainer, ChaosEngine, Limits } from './engine.ts';
 import { untilRight } from './workloads/until-right.ts';
 
@@ -35,8 +36,8 @@ export type UndoStep =
   | { readonly undo: 'command'; readonly name: string; readonly args: readonly string[] }
   | { readonly undo: 'remove-file'; readonly file: string }
   /**
-   * After a restore that may have been interrupted: starts the members of etcd, and removes the snapshot once they serve, with the former data or
-   * with the snapshot's. Nothing is restored, because the cluster may have been used since.
+   * After a restore that may have been interrupted: starts the members of etcd, and removes the snapshot once all of them serve, with the former
+   * data or with the snapshot's. Nothing is restored, because the cluster may have been used since.
    */
   | { readonly undo: 'end-restore'; readonly file: string }
   /** Waits until the Docker Engine responds. */
@@ -55,6 +56,8 @@ export interface UndoTools {
   rollTo(image: string | undefined): Promise<void>;
   /** The lock of `npm run snapshot -- restore`; undefined while one runs. */
   lockRestore(): Disposable | undefined;
+  /** Ends the terms of all leaders, who may be of another history than etcd's. While an API server runs, nobody is elected again. */
+  endFormerLeaders(): Promise<void>;
 }
 
 /** How long a restore may go on, and how long etcd may then take to serve. */
@@ -103,15 +106,22 @@ async function undo(tools: UndoTools, step: UndoStep): Promise<void> {
   if (container !== undefined) await undoAt(engine, container, step);
 }
 
-async function endRestore({ engine, compose, lockRestore }: UndoTools, file: string): Promise<void> {
+async function endRestore(tools: UndoTools, file: string): Promise<void> {
   if (!existsSync(file)) return;
-  const { clock, etcd } = engine.options;
+  const { engine, compose, lockRestore } = tools;
+  const { clock, clusterId, etcd } = engine.options;
   const look = async () => {
-    // Of a campaign that was killed, the command that restores may still run.
+    // Of a campaign that was killed, the command that restores may still run, and of that command a container that replaces the data.
     using lock = lockRestore();
-    if (lock === undefined) return ['the restore goes on'];
+    if (lock === undefined || (await isUnpackedInUse(engine))) return ['the restore goes on'];
     await compose(['start', ...etcd.members]);
-    await etcd.revision();
+    // Asked one by one: if only some of them have the snapshot's data, the others have a quorum or none serves.
+    for (const member of etcd.members) await etcd.ctl(['get', '/gantry/incarnation'], [member]);
+    // The restore ends the former leaders before it starts an API server.
+    const services = await engine.services();
+    if (!services.some(({ service, state }) => service === 'apiserver' && state === 'running')) {
+      await tools.endFormerLeaders();
+    }
     return [];
   };
   const wrong = await untilRight(clock, look, { limitMs: RESTORE_MS });
@@ -120,7 +130,13 @@ async function endRestore({ engine, compose, lockRestore }: UndoTools, file: str
       `etcd does not serve after the restore of ${file}, which npm run snapshot -- restore can repeat: ${wrong.join('; ')}`,
     );
   }
+  await engine.docker(['volume', 'rm', '-f', unpackedVolume(clusterId)]);
   rmSync(file, { force: true });
+}
+
+async function isUnpackedInUse(engine: ChaosEngine): Promise<boolean> {
+  const users = ['ps', '-q', '--filter', `volume=${unpackedVolume(engine.options.clusterId)}`];
+  return (await engine.docker(users)).trim() !== '';
 }
 
 type ContainerStep = Extract<UndoStep, { readonly container: string }>;

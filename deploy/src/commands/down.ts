@@ -13,7 +13,8 @@ import { openCluster } from '../cluster/open-cluster.ts';
 import { removePodLeftovers } from '../cluster/pod-leftovers.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress } from '../machine/progress.ts';
-import { createShell } from '../machine/shell.ts';
+import { createShell, mustRun } from '../machine/shell.ts';
+import { unpackedVolume } from '../snapshot/restore-lock.ts';
 import { isSettingsLink, readSettings } from '../settings/ensure-settings.ts';
 import { runCommand } from './run-command.ts';
 
@@ -31,11 +32,10 @@ await runCommand(async () => {
   const project = openProject(config, settings.clusterId, shell);
   refuseDuringCampaign(config);
   if (readJournal(config) !== undefined) {
-    await progress.step(
-      'faults of `npm run chaos`',
-      async () => void (await undoLeftovers(await openCluster(), 'containers to remove')),
-    );
-    removeJournal(config);
+    const what = data === 'keep' ? 'containers to make again' : 'containers to remove';
+    await progress.step('faults of `npm run chaos`', async () => void (await undoLeftovers(await openCluster(), what)));
+    // What is left in the data is undone by the next `up`.
+    if (data === 'remove') removeJournal(config);
   }
   // Agents first: they would recreate pods and containers.
   await progress.step('agents', () => project.removeService('agent'));
@@ -57,8 +57,9 @@ await runCommand(async () => {
   await progress.step(data === 'keep' ? 'services (data stays)' : 'services, networks, data', (note) =>
     project.down(data, (line) => note(line.trim())),
   );
-  // Those of campaigns that were killed.
+  // Those of campaigns that were killed, and of a restore.
   await removeImages(shell, settings.clusterId);
+  await mustRun(shell, 'docker', ['volume', 'rm', '-f', unpackedVolume(settings.clusterId)]);
   if (data === 'remove') {
     rmSync(kubeconfigOf(config), { force: true });
     if (isSettingsLink(config)) rmSync(join(config.root, '.env'));

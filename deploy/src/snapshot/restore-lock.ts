@@ -6,3 +6,6 @@ import { takeProcessLock } from '../machine/process-lock.ts';
 export function lockRestore({ home }: Pick<CommandConfig, 'home'>): Disposable | undefined {
   return takeProcessLock(join(home, 'restore.db'));
 }
+
+/** The volume in which a restore unpacks its file. One that is killed leaves it, and maybe a container that still copies from it. */
+export const unpackedVolume = (clusterId: string): string => `${clusterId}_restore`;

@@ -10,7 +10,7 @@ import { CommandError } from '../machine/command-error.ts';
 import { mustRun } from '../machine/shell.ts';
 import { ETCD_UID } from '../pki/roles.ts';
 import { inContainer, keyVolumes, LIMIT_MS, POLL_MS, presentSealingKeys } from './key-volumes.ts';
-import { lockRestore } from './restore-lock.ts';
+import { lockRestore, unpackedVolume } from './restore-lock.ts';
 import { parseSnapshotFacts, type SnapshotFacts, unreadableSecrets } from './snapshot-file.ts';
 
 const clock = systemClock;
@@ -20,10 +20,6 @@ const clock = systemClock;
  */
 export const RESTORED_LATER = 1_000_000_000;
 
-function volumeOf({ clusterId }: OpenCluster): string {
-  return `${clusterId}_restore`;
-}
-
 /** Unpacks a file into a volume of its own, checks it, and calls `use` with its `snapshot.json`. */
 async function withContents(
   context: OpenCluster,
@@ -32,7 +28,7 @@ async function withContents(
 ): Promise<void> {
   const { shell, etcd, progress } = context;
   if (!existsSync(file)) throw new CommandError(`there is no file ${file}`);
-  const volume = volumeOf(context);
+  const volume = unpackedVolume(context.clusterId);
   const remove = () => mustRun(shell, 'docker', ['volume', 'rm', '-f', volume]);
   await remove();
   await mustRun(shell, 'docker', ['volume', 'create', volume]);
@@ -128,7 +124,7 @@ export async function restore(context: OpenCluster, file: string, { keys, unread
     }
     await progress.step('data of the members', async () => {
       const mounts = [
-        `${volumeOf(context)}:/all:ro`,
+        `${unpackedVolume(context.clusterId)}:/all:ro`,
         ...members.map((member) => `${clusterId}_${member}:/members/${member}`),
       ];
       const copies = members.map((member) => {
@@ -160,7 +156,7 @@ export async function restore(context: OpenCluster, file: string, { keys, unread
 /** Fills volumes of keys from the file: all, or those that the cluster has lost. Returns their number. */
 async function restoreKeys(context: OpenCluster, keys: RestoreOptions['keys']): Promise<number> {
   const { clusterId, shell } = context;
-  const volume = volumeOf(context);
+  const volume = unpackedVolume(context.clusterId);
   // Other names could be those of volumes without keys.
   const names = (await inContainer(context, [`${volume}:/all:ro`], 'ls /all/keys'))
     .split('\n')

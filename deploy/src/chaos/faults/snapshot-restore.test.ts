@@ -1,12 +1,12 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { seededRandom } from '@gantry/base';
+import { errorMessage, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ChaosEngine } from '../engine.ts';
 import type { FaultKind, Scene } from '../fault.ts';
-import type { UndoStep } from '../undo.ts';
+import { undoAll, type UndoStep, type UndoTools } from '../undo.ts';
 import { RESTORE_FAULTS } from './snapshot-restore.ts';
 
 const [KIND] = RESTORE_FAULTS as readonly [Required<FaultKind>];
@@ -51,7 +51,7 @@ async function strike(failing?: string) {
       cut: (cut: unknown) => void done.push(JSON.stringify(cut)),
     },
   } as unknown as Scene;
-  const detail = await KIND.strike(scene);
+  const detail = await KIND.strike(scene).catch(errorMessage);
   return { detail, done, steps, scene, files: (name: string) => existsSync(join(folder, name)) };
 }
 
@@ -98,4 +98,51 @@ test('without a record of the history, nothing is stopped', async () => {
   done.length = 0;
   await expect(KIND.finish(alone, NEVER)).rejects.toThrow('the history is not recorded, so a restore needs a campaign');
   expect(done).toEqual([]);
+});
+
+/** What heals it after the death of the campaign: etcd that serves, and containers that have ended. */
+async function heal({ scene, steps }: Awaited<ReturnType<typeof strike>>): Promise<readonly string[]> {
+  const done: string[] = [];
+  const note = async (what: string) => await Promise.resolve(void done.push(what));
+  const tools = {
+    engine: {
+      options: {
+        clock: new ManualClock(),
+        clusterId: 'cluster',
+        etcd: { members: ['etcd-0'], ctl: async () => await Promise.resolve('') },
+      },
+      own: async (id: string) => await Promise.resolve({ id, state: 'exited' }),
+      services: async () => await Promise.resolve([{ service: 'apiserver', state: 'exited' }]),
+      docker: async (args: readonly string[]) => (args[0] === 'ps' ? '' : (await note(args.join(' ')), '')),
+    },
+    compose: async (args: readonly string[]) => await note(`compose ${args.join(' ')}`),
+    endFormerLeaders: async () => await note('leaders end'),
+    lockRestore: () => ({ [Symbol.dispose]: () => undefined }),
+  } as unknown as UndoTools;
+  // As the journal has them: what the campaign had in memory is gone.
+  await undoAll(tools, JSON.parse(JSON.stringify(steps)) as readonly UndoStep[]);
+  expect(readdirSync(scene.folder)).toEqual([]);
+  return done;
+}
+
+const RESTARTED = ['start b', 'start a'];
+const ENDED = ['compose start etcd-0', 'leaders end', 'volume rm -f cluster_restore'];
+
+test.each<[string, readonly string[]]>([
+  ['snapshot save', RESTARTED],
+  ['compose stop', RESTARTED],
+  ['recorded', RESTARTED],
+  ['later end-restore', RESTARTED],
+  ['snapshot restore', [...ENDED, ...RESTARTED]],
+])('a campaign that dies at %s leaves a journal that heals everything', async (step, healed) => {
+  const made = await strike(step);
+  if (step !== 'snapshot save') await expect(KIND.finish(made.scene, NEVER)).rejects.toThrow(`${step} fails`);
+  expect(made.done.at(-1)).toMatch(new RegExp(`^${step}`));
+  expect(await heal(made)).toEqual(healed);
+});
+
+test('a campaign that dies when the snapshot is restored leaves a journal that heals everything', async () => {
+  const made = await strike();
+  await KIND.finish(made.scene, NEVER);
+  expect(await heal(made)).toEqual([...ENDED, ...RESTARTED]);
 });
