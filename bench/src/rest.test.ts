@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nameOfWrite } from './rest.ts';
+import { commandOf, nameOfWrite } from './rest.ts';
 
 it.each([
   ['leases', 'kube-node-lease', 'host-1', 'leases kube-node-lease'],
@@ -10,4 +10,10 @@ it.each([
 ])('a write of %s %s/%s is one of %s %s', (resource, namespace, name, line) => {
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
   expect(nameOfWrite({ resource }, { metadata })).toBe(line);
+});
+
+it('of the events of the engine, the starts of commands are counted', () => {
+  expect(commandOf('agent exec_start: healthcheck ')).toBe('agent: healthcheck');
+  expect(commandOf('agent exec_create: healthcheck ')).toBeUndefined();
+  expect(commandOf(' start')).toBeUndefined();
 });

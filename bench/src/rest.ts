@@ -141,10 +141,16 @@ function countCommands(project: string, since: number): ReadonlyMap<string, numb
   const format = '{{index .Actor.Attributes "com.docker.compose.service"}} {{.Action}}';
   const counts = new Map<string, number>();
   for (const line of docker('events', ...filters, ...range, '--format', format).split('\n')) {
-    const [, service = '', command = ''] = /^(\S+) exec_start: (.*)$/.exec(line) ?? [];
-    if (service !== '') counts.set(`${service}: ${command}`, (counts.get(`${service}: ${command}`) ?? 0) + 1);
+    const what = commandOf(line);
+    if (what !== undefined) counts.set(what, (counts.get(what) ?? 0) + 1);
   }
   return counts;
+}
+
+/** The service and the command of an event of the engine that starts one: `agent exec_start: healthcheck `. */
+export function commandOf(event: string): string | undefined {
+  const [, service, command = ''] = /^(\S+) exec_start: (.*)$/.exec(event) ?? [];
+  return service === undefined ? undefined : `${service}: ${command.trim()}`;
 }
 
 function sorted(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {

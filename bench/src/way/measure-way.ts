@@ -118,7 +118,8 @@ async function onHollowNodes<T>(
 ): Promise<T> {
   using api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
   return await withHollowNodes(api, { kubeconfig, nodes, print }, (pid) =>
-    work(api, new Map([...pids, ['hollow nodes', [pid]]])),
+    // The memory store has no process of its own.
+    work(api, new Map([...[...pids].filter(([, own]) => own.length > 0), ['hollow nodes', [pid]]])),
   );
 }
 
