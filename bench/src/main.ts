@@ -4,7 +4,8 @@
 //   npm run bench -- --reference FOLDER [...]
 //     the same, each step also at Kubernetes, with `kubeconfig` and `run/{kube-apiserver,etcd}.pid` in FOLDER, and a table of both
 //   npm run bench -- [--json FILE] [--compare FILE] [...]
-//     saves the figures of the API server, `way`, `growth`, `churn` and `rest`; prints a table of a saved run's figures and the new ones
+//     saves the figures of the API server and of `scheduler`, `decisions`, `way`, `growth`, `churn` and `rest`; prints a table of a saved
+//     run's figures and the new ones
 //   npm run bench -- --dev [--etcd MEMBERS] [--profile DIR] [--rounds N] [...]
 //     an API server in its own process, with the memory store or its own etcd; --profile writes a CPU profile to DIR.
 //     Requests are measured N times, the first time without compiled code
@@ -179,11 +180,12 @@ if (measures.includes(SCHEDULER)) {
       options.beside.map((program) => [basename(program), () => apiTarget({ ...server, program })]),
     ),
   };
-  await measureScheduler({ targets, wanted: options.workloads, print });
+  figures.push(...(await measureScheduler({ targets, wanted: options.workloads, print })));
 }
 if (measures.includes(DECISIONS)) {
   print(`\n## ${DECISIONS}: a scheduler without an API\n`);
-  await measureScheduler({ targets: { ours: directTarget }, wanted: options.workloads, print });
+  const targets = { ours: directTarget };
+  figures.push(...(await measureScheduler({ targets, wanted: options.workloads, print })));
 }
 
 if (measures.includes(WAY)) {

@@ -1,3 +1,4 @@
+import type { Figure } from '../figures.ts';
 import { runWorkload, type WorkloadResult } from './run-workload.ts';
 import type { SchedulerTarget } from './targets.ts';
 import { type Workload, WORKLOADS } from './workloads.ts';
@@ -16,7 +17,8 @@ export interface SchedulerOptions {
 }
 
 /** The workloads of scheduler_perf: pods a second beside the floor of Kubernetes' CI, and CPU a pod. */
-export async function measureScheduler({ targets, wanted, print }: SchedulerOptions): Promise<void> {
+export async function measureScheduler({ targets, wanted, print }: SchedulerOptions): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
   const chosen = [...WORKLOADS, ...GROWTH.map(growth)].filter(({ name }) => new RegExp(wanted).test(name));
   print(
     '| workload | scheduler | pods | pods/s | floor, newest | asked | scheduler, ms a pod | apiserver | etcd | busiest |',
@@ -25,9 +27,23 @@ export async function measureScheduler({ targets, wanted, print }: SchedulerOpti
   for (const workload of chosen) {
     for (const [scheduler, start] of Object.entries(targets)) {
       await using target = await start();
-      print(lineOf(workload, scheduler, await runWorkload(target, workload)));
+      const result = await runWorkload(target, workload);
+      print(lineOf(workload, scheduler, result));
+      figures.push(...figuresOf(scheduler, result));
     }
   }
+  return figures;
+}
+
+function figuresOf(scheduler: string, { name, pods, seconds, cpuMs }: WorkloadResult): readonly Figure[] {
+  const work = `${name} with ${pods} pods, ${scheduler}`;
+  const costs = Object.entries(cpuMs).filter(([, ms]) => ms > 0);
+  return [
+    { work, what: 'pods', value: pods / seconds, unit: '/s', better: 'more' },
+    ...costs.map(
+      ([process, ms]): Figure => ({ work, what: `CPU of ${process}`, value: ms / pods, unit: 'ms', better: 'less' }),
+    ),
+  ];
 }
 
 function growth({ nodes, pods }: { readonly nodes: number; readonly pods: number }): Workload {
