@@ -186,3 +186,20 @@ test('who signs in after another user sees nothing of what that one has read', a
   expect(await own.getByRole('navigation').getByRole('link', { name: 'Secret', exact: true }).count()).toBe(0);
   await own.context().close();
 });
+
+test('what a change of the network has interrupted is asked for again', async () => {
+  const lost: string[] = [];
+  await page.route(/\/session$|\/assets\/why-tab|\/assets\/restart-dialog/, async (route) => {
+    const url = route.request().url();
+    if (lost.includes(url)) return route.continue();
+    lost.push(url);
+    return route.abort('connectionreset');
+  });
+  onTestFinished(() => page.unrouteAll());
+  await open(`/objects/deployments.apps/${ns}/web`);
+  await page.getByRole('link', { name: 'Why', exact: true }).click();
+  await page.getByText(/^All \d+ pods? are ready/).waitFor();
+  await page.getByRole('button', { name: 'Restart' }).click();
+  await page.getByRole('dialog', { name: 'Restart web' }).waitFor();
+  expect(lost).toHaveLength(3);
+});
