@@ -14,6 +14,7 @@ export { type CertificateRequestClient, createCertificateRequester } from './cer
 export { createGrpcClient, type GrpcClient } from './grpc/grpc-client.ts';
 export { fromFailedCall, toGrpcFailure } from './grpc/status-mapping.ts';
 export { type DiscoveredResource, discoverResources } from './http/discover-resources.ts';
+export { FENCE_HEADER, parseFence } from './http/fence-header.ts';
 export { createHttpClient, type HttpClient, pathOf } from './http/http-client.ts';
 export type { Dialled, ExchangeReport } from './http/http-transport.ts';
 export {
@@ -31,6 +32,7 @@ export { backoffAfter, ignoreNotFound, ignoreReasons, isNamespaceTerminating, is
 export { createObjectClient } from './object-calls.ts';
 export type {
   Fence,
+  LeaseFence,
   ListOptions,
   ObjectList,
   ObjectClient,

@@ -7,6 +7,17 @@ export interface Fence extends Term {
   readonly cacheRevision: number;
 }
 
+/**
+ * The term of a leader that a Lease elected. The API server stores a write with it only while the Lease still names this term, however late
+ * the write arrives.
+ */
+export interface LeaseFence extends ObjectKey {
+  /** That of the Lease: one that was deleted and created again is another one. */
+  readonly uid: string;
+  readonly holder: string;
+  readonly transitions: number;
+}
+
 /** What is listed, and how current it must be. Empty: all objects, linearizable. */
 export interface ListOptions {
   /** '' or absent for all namespaces. */
@@ -54,7 +65,10 @@ export type PatchType =
   | 'application/apply-patch+yaml';
 
 /** One write in the form that a transport sends; a batch is a list of these. For single writes use the shorter calls of `ObjectWriter`. */
-export type ObjectWrite =
+export type ObjectWrite = {
+  /** Only while this term lasts. Over HTTP; a server other than Gantry's stores the write in any case. */
+  readonly fence?: LeaseFence;
+} & (
   | {
       readonly verb: 'create';
       readonly resource: Resource;
@@ -85,7 +99,8 @@ export type ObjectWrite =
       readonly resource: Resource;
       readonly key: ObjectKey;
       readonly options?: DeleteOptions;
-    };
+    }
+);
 
 /** How to delete, as Kubernetes' DeleteOptions. Empty: the default of the kind. */
 export interface DeleteOptions {

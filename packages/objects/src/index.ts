@@ -145,7 +145,14 @@ export {
   resourcesOfPod,
   subtractAmounts,
 } from './pod-requests.ts';
-export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
+export {
+  type GroupResource,
+  STATUS_CODES,
+  StatusError,
+  type StatusReason,
+  isLeadershipEnded,
+  isReason,
+} from './status-error.ts';
 export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
 export {
   isForDeletionOn,

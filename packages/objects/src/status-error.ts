@@ -38,6 +38,9 @@ function qualified(group: string, name: string): string {
 /** Maximum length of the errors in an Invalid's message, in characters. */
 const MAX_INVALID_LENGTH = 1024 * 1024;
 
+/** Tells the refusal of a leader's write from other refusals. */
+const LEADERSHIP_ENDED = 'LeadershipEnded';
+
 /** A failed API request: a Kubernetes `Status` that can be thrown. The only error that crosses the API's boundary. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
@@ -87,6 +90,13 @@ export class StatusError extends Error {
           ? `${qualified(of.group, of.resource)} is forbidden`
           : `${qualified(of.group, of.resource)} "${name}" is forbidden`;
     return new StatusError('Forbidden', `${what}: ${message}`, { details: details(of, name) });
+  }
+
+  /** A write of a leader whose term has ended; `why` names the term. */
+  static leadershipEnded(of: GroupResource, name: string, why: string): StatusError {
+    const { message, details } = StatusError.forbidden(of, name, why);
+    const causes = [{ reason: LEADERSHIP_ENDED, message: why }];
+    return new StatusError('Forbidden', message, { details: { ...details, causes } });
   }
 
   static notFound(of: GroupResource, name: string): StatusError {
@@ -159,4 +169,10 @@ function details(of: GroupResource, name: string): StatusDetails {
 /** Whether `error` is a StatusError with this reason. */
 export function isReason(error: unknown, reason: StatusReason): error is StatusError {
   return error instanceof StatusError && error.reason === reason;
+}
+
+/** Whether a write was refused because its writer leads no more. */
+export function isLeadershipEnded(error: unknown): error is StatusError {
+  if (!isReason(error, 'Forbidden')) return false;
+  return error.details?.causes?.some(({ reason }) => reason === LEADERSHIP_ENDED) === true;
 }

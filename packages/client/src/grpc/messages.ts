@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { parseJson } from '@gantry/apimachinery';
-import type { KubeObject } from '@gantry/objects';
+import { type KubeObject, StatusError } from '@gantry/objects';
 import { type Fence as FenceMessage, FenceSchema, type Write, WriteSchema } from '@gantry/proto';
 import type { Fence, ObjectWrite } from '../object-client.ts';
 
@@ -10,6 +10,7 @@ const decoder = new TextDecoder();
 /** A write as its wire message. */
 export function encodeWrite(write: ObjectWrite, fieldManager: string): Write {
   const resource = { ...write.resource };
+  if (write.fence !== undefined) throw StatusError.badRequest('a term of a Lease cannot be sent over gRPC');
   const common = { verb: write.verb, resource, fieldManager };
   switch (write.verb) {
     case 'create':

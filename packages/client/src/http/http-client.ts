@@ -21,6 +21,7 @@ import type {
 import { ObjectCalls } from '../object-calls.ts';
 import { writeResult } from '../write-result.ts';
 import type { TlsSource } from '@gantry/tls';
+import { FENCE_HEADER, formatFence } from './fence-header.ts';
 import { ConnectionError, type Dialling, type HttpRequest, HttpTransport } from './http-transport.ts';
 import type { HttpTarget } from './kubeconfig.ts';
 import { watchEvents } from './watch-events.ts';
@@ -146,8 +147,10 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
 
   async write(write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
     try {
-      const text = await this.#transport.text(requestOf(write, this.#options.fieldManager), signal, this.#deadline());
-      return parseJson(text) as KubeObject;
+      const request = requestOf(write, this.#options.fieldManager);
+      const { fence } = write;
+      const fenced = fence === undefined ? request : { ...request, headers: { [FENCE_HEADER]: formatFence(fence) } };
+      return parseJson(await this.#transport.text(fenced, signal, this.#deadline())) as KubeObject;
     } catch (error) {
       signal.throwIfAborted();
       throw asStatusError(error, 'write');

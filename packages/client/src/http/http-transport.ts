@@ -21,6 +21,8 @@ export interface HttpRequest {
   readonly body?: Uint8Array | string;
   readonly contentType?: string;
   readonly accept?: string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The connections and credentials of one request. */
@@ -255,6 +257,7 @@ export class HttpTransport implements Disposable {
             'content-type': request.contentType ?? 'application/json',
             'content-length': String(Buffer.byteLength(request.body)),
           }),
+      ...request.headers,
       ...(this.#target.token === undefined ? {} : { authorization: `Bearer ${this.#target.token}` }),
     };
   }

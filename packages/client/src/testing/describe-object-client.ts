@@ -2,18 +2,23 @@ import {
   CONFIG_MAPS,
   type ConfigMap,
   DEPLOYMENTS,
+  isLeadershipEnded,
   isReason,
   keyOf,
   type KubeObject,
+  type Lease,
+  LEASES,
   StatusError,
 } from '@gantry/objects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ObjectClient, WatchEvent } from '../object-client.ts';
+import type { LeaseFence, ObjectClient, WatchEvent } from '../object-client.ts';
 
 /** A client under test, and an empty namespace for its objects. */
 export interface ClientUnderTest {
   readonly client: ObjectClient;
   readonly namespace: string;
+  /** Whether terms of Leases reach the server; they do when absent. */
+  readonly leaseFences?: 'not-sent';
   readonly close: () => Promise<void>;
 }
 
@@ -223,6 +228,40 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       );
       stop.abort(new StatusError('Timeout', 'enough'));
       await expect(watching).rejects.toThrow('enough');
+    });
+
+    it('stores a write while its writer holds the Lease, and refuses it afterwards', async () => {
+      const { client, namespace } = under;
+      const key = { namespace, name: 'contract-lease' };
+      const spec = { holderIdentity: 'one, or ü', leaseDurationSeconds: 1, leaseTransitions: 7 };
+      const object: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key }, spec };
+      const { uid = '' } = (await client.create(LEASES, object, signal)).metadata;
+      const fence: LeaseFence = { ...key, uid, holder: spec.holderIdentity, transitions: 7 };
+      const write = (of: LeaseFence) => {
+        return client.write(
+          { verb: 'create', resource: CONFIG_MAPS, namespace, object: configMap(), fence: of },
+          signal,
+        );
+      };
+      if (under.leaseFences === 'not-sent') {
+        await expect(write(fence)).rejects.toSatisfy((error) => isReason(error, 'BadRequest'));
+        return;
+      }
+      const change = (changed: Lease['spec']) =>
+        client.patch(LEASES, key, { merge: { spec: { ...spec, ...changed } } }, signal);
+      await write(fence);
+      await change({ renewTime: '2026-01-01T00:00:00.000000Z' });
+      await write(fence);
+      for (const other of [{ uid: 'other' }, { holder: 'two' }, { transitions: 8 }, { name: 'none' }]) {
+        await expect(write({ ...fence, ...other })).rejects.toSatisfy(isLeadershipEnded);
+      }
+      await change({ holderIdentity: 'two', leaseTransitions: 8 });
+      await expect(write(fence)).rejects.toSatisfy(isLeadershipEnded);
+      const create = { verb: 'create', resource: CONFIG_MAPS, namespace, object: configMap(), fence } as const;
+      const [result] = await client.batch([create], signal);
+      expect(result?.ok === false && isLeadershipEnded(StatusError.fromStatus(result.status))).toBe(true);
+      await change({ leaseTransitions: 9 });
+      await expect(write(fence), 'another term of the same holder').rejects.toSatisfy(isLeadershipEnded);
     });
 
     it('answers each write of a batch for itself', async () => {

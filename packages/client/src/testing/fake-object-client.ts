@@ -17,6 +17,8 @@ import {
   keyOf,
   type Eviction,
   type KubeObject,
+  type Lease,
+  LEASES,
   type ObjectKey,
   parseLabelSelector,
   type Resource,
@@ -162,6 +164,7 @@ export class FakeObjectClient extends ObjectCalls {
     const name = write.verb === 'create' ? (write.name ?? write.object.metadata.name ?? '') : write.key.name;
     this.writes.push(write);
     await this.#arrive({ verb: write.verb, resource: write.resource, name }, signal);
+    this.#checkFence(write, name);
     return this.#apply(write);
   }
 
@@ -189,6 +192,15 @@ export class FakeObjectClient extends ObjectCalls {
     if (failure === undefined) return;
     failure.left -= 1;
     throw failure.error;
+  }
+
+  #checkFence({ resource, fence }: ObjectWrite, name: string): void {
+    if (fence === undefined) return;
+    const { metadata, spec } = (this.#bucket(LEASES).get(formatKey(fence)) ?? {}) as Partial<Lease>;
+    const { uid, holder, transitions } = fence;
+    const isTerm = spec?.holderIdentity === holder && (spec.leaseTransitions ?? 0) === transitions;
+    if (metadata?.uid !== uid || !isTerm)
+      throw StatusError.leadershipEnded(resource, name, `the term of ${fence.holder} has ended`);
   }
 
   #apply(write: ObjectWrite): KubeObject {

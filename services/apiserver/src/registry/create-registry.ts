@@ -14,6 +14,7 @@ import { AdmissionChain } from './writing/admission-chain.ts';
 import { Committer } from './writing/committer.ts';
 import { ComponentStatuses, isComponentStatus } from './reading/component-statuses.ts';
 import type { RegistryDependencies } from './contract/dependencies.ts';
+import { LeaseTerms } from './writing/lease-terms.ts';
 import { createQuotaCharges } from './writing/quota-charges.ts';
 import { Reader } from './reading/reader.ts';
 import { isUsageMetrics, UsageMetrics } from './reading/usage-metrics.ts';
@@ -27,7 +28,7 @@ export function createRegistry(deps: RegistryDependencies): Registry {
   const { settings } = deps;
   const reader = new Reader(deps);
   const written = new WrittenRevision();
-  const committer = new Committer(deps.store, reader, written);
+  const committer = new Committer(deps.store, reader, new LeaseTerms(deps.cache, reader), written);
   const checks = createAdmissionChecks({
     ...deps,
     access: deps.authorizer,

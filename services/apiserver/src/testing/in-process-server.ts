@@ -125,10 +125,10 @@ async function* changesOf(
 /** A client that calls the registry directly. It returns copies. */
 function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClient {
   const { registry } = harness;
-  const contextOf = (signal: AbortSignal): RequestContext =>
-    harness.context({ user: who.user ?? ADMIN, signal, fence: who.fence?.() });
+  const contextOf = (signal: AbortSignal, fence: RequestContext['fence'] = who.fence?.()): RequestContext =>
+    harness.context({ user: who.user ?? ADMIN, signal, fence });
   const write = (sent: ObjectWrite, signal: AbortSignal): Promise<KubeObject> =>
-    carryOut(harness, sent, who.fieldManager, contextOf(signal));
+    carryOut(harness, sent, who.fieldManager, contextOf(signal, sent.fence));
   return createObjectClient({
     get: async <T extends KubeObject>(
       resource: Resource<T>,

@@ -18,7 +18,7 @@ describeObjectClient('the gRPC client of an API server', async () => {
     client[Symbol.dispose]();
     await server.stop();
   };
-  return { client, namespace: 'default', close };
+  return { client, namespace: 'default', leaseFences: 'not-sent', close };
 });
 
 describeObjectClient('the HTTPS client of an API server', async () => {

@@ -6,6 +6,7 @@ import {
   hasProtobuf,
   parseFieldSelector,
 } from '@gantry/apimachinery';
+import { FENCE_HEADER, parseFence } from '@gantry/client';
 import { type KubeObject, type Status, StatusError, isReason } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import {
@@ -84,14 +85,14 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const form = formOf(exchange, route, 'single', rows);
       const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
-      const response = await registry.create(requestContext(exchange), targetOf(route), body, options);
+      const response = await registry.create(writeContext(exchange), targetOf(route), body, options);
       await sendObject(exchange, response, { code: 201, form, definition: route.definition, tables });
     },
     update: async (exchange, route) => {
       const form = formOf(exchange, route, 'single');
       const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'UpdateOptions', header(exchange.req, 'user-agent'));
-      const { response, created } = await registry.update(requestContext(exchange), targetOf(route), body, options);
+      const { response, created } = await registry.update(writeContext(exchange), targetOf(route), body, options);
       const code = created ? 201 : 200;
       await sendObject(exchange, response, { code, form, definition: route.definition, tables });
     },
@@ -101,7 +102,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const sent = { type, read: () => readBody(dependencies, exchange, type) };
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, type);
-      const { response, created } = await registry.patch(requestContext(exchange), targetOf(route), sent, options);
+      const { response, created } = await registry.patch(writeContext(exchange), targetOf(route), sent, options);
       const code = created ? 201 : 200;
       await sendObject(exchange, response, { code, form, definition: route.definition, tables });
     },
@@ -125,6 +126,12 @@ function formOf(
 ): OutputForm {
   const accept = header(exchange.req, 'accept');
   return negotiateOutput(accept, streams, tables, hasProtobuf(definition) ? 'any-form' : 'no-protobuf');
+}
+
+/** The context of a write, with the fence of a leader. */
+function writeContext(exchange: AuthenticatedExchange): RequestContext {
+  const fence = header(exchange.req, FENCE_HEADER);
+  return requestContext(exchange, exchange.signal, fence === undefined ? undefined : parseFence(fence));
 }
 
 function targetOf(route: ResourceRoute): Target {
@@ -256,7 +263,7 @@ async function deleteOne(
       return deletion;
     },
   };
-  const { response, gone } = await registry.delete(requestContext(exchange), targetOf(route), body);
+  const { response, gone } = await registry.delete(writeContext(exchange), targetOf(route), body);
   if (!gone || definition.strategy.deletionResponse === 'object') {
     const code = !gone && orphanDependents === false ? 202 : 200;
     await sendObject(exchange, response, { code, form, definition, tables });
@@ -281,6 +288,6 @@ async function deleteMany(
   const list = parseListOptions(exchange.query);
   const body = deleteBodyOf(dependencies, exchange);
   const request = { ...list, namespace: route.namespace };
-  const response = await registry.deleteCollection(requestContext(exchange), route.definition, request, body);
+  const response = await registry.deleteCollection(writeContext(exchange), route.definition, request, body);
   await sendList(exchange, response, form, route.definition, dependencies);
 }

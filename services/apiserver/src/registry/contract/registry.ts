@@ -1,5 +1,6 @@
 import type { ResourceDefinition, SubresourceDefinition, Verb } from '@gantry/apimachinery';
 import type { FieldError, KubeObject } from '@gantry/objects';
+import type { LeaseFence } from '@gantry/client';
 import type { RequestAudit } from '../../audit/audit-trail.ts';
 import type { User } from '../../auth/user.ts';
 import type { ObjectResponse, WatchItem } from '../../cache/object-response.ts';
@@ -14,12 +15,15 @@ export interface WriteRequest {
   readonly subresource: SubresourceDefinition | undefined;
 }
 
+/** The condition under which a leader writes: its term in an election in etcd, or by a Lease. */
+export type WriterFence = Fence | LeaseFence;
+
 /** The data of a request that REST and gRPC share. */
 export interface RequestContext {
   readonly user: User;
   /** Aborted when the client has gone or the deadline has passed. */
   readonly signal: AbortSignal;
-  readonly fence: (Fence & { readonly cacheRevision: number }) | undefined;
+  readonly fence: (Fence & { readonly cacheRevision: number }) | LeaseFence | undefined;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
   /** `unread`: the client gets no warnings, so those about the content of an object are not looked for. */
@@ -28,13 +32,14 @@ export interface RequestContext {
   readonly audit: RequestAudit;
 }
 
-/** Context of an HTTP request. `signal` aborts the work; it defaults to the signal of the request. */
+/** Context of an HTTP request. `signal` aborts the work; it defaults to the signal of the request. Only writes have a fence. */
 export function requestContext(
   exchange: Pick<RequestContext, 'user' | 'signal' | 'audit'> & { readonly warnings: Set<string> },
   signal: AbortSignal = exchange.signal,
+  fence?: LeaseFence,
 ): RequestContext {
   const { user, audit, warnings } = exchange;
-  return { user, signal, fence: undefined, warn: (text) => warnings.add(text), audit };
+  return { user, signal, fence, warn: (text) => warnings.add(text), audit };
 }
 
 /** Options of writes, validated by the endpoint that parsed them. */

@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { isReason } from '@gantry/objects';
-import { fenceOf } from '../writing/fences.ts';
+import { authoriseFence, fenceOf } from '../writing/fences.ts';
 import { carryOut } from '../writing/pipeline.ts';
 import {
   type DeleteBody,
@@ -31,6 +31,7 @@ export async function removeCollection(
 ): Promise<ListResponse> {
   const { context, definition, list } = collection;
   const target = { definition, namespace: list.namespace, name: '', subresource: '' };
+  authoriseFence(parts.deps, context);
   parts.deps.authorizer.authorize(context, 'deletecollection', target, undefined, list.fieldSelector);
   const deletion = await body.read();
   const listed = await parts.reader.select(context, definition, list);

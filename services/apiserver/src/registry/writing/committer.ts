@@ -1,10 +1,13 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { LeaseFence } from '@gantry/client';
 import { type KubeObject, StatusError } from '@gantry/objects';
 import { createEntry, type Entry, objectKey, SharedResponse, withVersion } from '../../cache/index.ts';
-import type { RequestContext } from '../contract/registry.ts';
+import type { RequestContext, WriterFence } from '../contract/registry.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { Fence, GuardedWrite, ObjectStore, Unchanged, WriteOutcome } from '../../storage/object-store.ts';
-import { fencedError } from './fences.ts';
+import type { GuardedWrite, ObjectStore, Unchanged, WriteOutcome } from '../../storage/object-store.ts';
+import { MAX_TRIES, retry } from './attempts.ts';
+import { fencedError, isLeaseFence } from './fences.ts';
+import type { LeaseTerms } from './lease-terms.ts';
 import { encodeProtobuf } from '../objects/response-of.ts';
 import { toStored } from '../objects/metadata.ts';
 import { fromStore } from '../../storage/store-errors.ts';
@@ -31,8 +34,10 @@ export interface PlannedWrite {
   readonly expected: GuardedWrite['expected'];
   /** The object to store; undefined to delete. */
   readonly object: KubeObject | undefined;
-  readonly fence: Fence | undefined;
+  readonly fence: WriterFence | undefined;
 }
+
+type StoredWrite = GuardedWrite & Required<Pick<GuardedWrite, 'unchanged'>>;
 
 /** Converts an object to its storage version. */
 export async function storedForm({ storage }: ResourceDefinition, object: KubeObject): Promise<KubeObject> {
@@ -44,12 +49,26 @@ export async function storedForm({ storage }: ResourceDefinition, object: KubeOb
 export class Committer {
   readonly #store: ObjectStore;
   readonly #reader: Reader;
+  readonly #terms: LeaseTerms;
   readonly #written: WrittenRevision;
 
-  constructor(store: ObjectStore, reader: Reader, written: WrittenRevision) {
+  constructor(store: ObjectStore, reader: Reader, terms: LeaseTerms, written: WrittenRevision) {
     this.#store = store;
     this.#reader = reader;
+    this.#terms = terms;
     this.#written = written;
+  }
+
+  /** Refuses a write whose term by a Lease has ended, before its other steps, and in a dry run. Only the commit is certain. */
+  async checkFence({
+    context,
+    definition,
+    name,
+    fence,
+  }: Omit<PlannedWrite, 'namespace' | 'expected' | 'object'>): Promise<void> {
+    if (!isLeaseFence(fence)) return;
+    if ((await this.#terms.cached(fence, context.signal)) !== undefined) return;
+    throw fencedError(definition, name, fence);
   }
 
   /** Stores or deletes an object. The response of a delete is `last` with the version of the deletion. */
@@ -67,19 +86,32 @@ export class Committer {
   ): Promise<Committed | Extract<WriteOutcome, { kind: 'stale' }>> {
     const { context, definition, namespace, name, fence } = write;
     const stored = write.object === undefined ? undefined : await storedForm(definition, write.object);
-    const outcome = await fromStore(
-      this.#store.write(
-        {
-          key: objectKey(definition, namespace, name),
-          expected: write.expected,
-          value: stored === undefined ? null : encodeObject(stored),
-          unchanged,
-          writer: { name: context.user.name, fence },
-        },
-        context.signal,
-      ),
-    );
+    const guarded = {
+      key: objectKey(definition, namespace, name),
+      expected: write.expected,
+      value: stored === undefined ? null : encodeObject(stored),
+      unchanged,
+    };
+    const user = context.user.name;
+    const outcome = isLeaseFence(fence)
+      ? await this.#storeInTerm({ ...guarded, writer: { name: user } }, fence, context.signal)
+      : await fromStore(this.#store.write({ ...guarded, writer: { name: user, fence } }, context.signal));
+    if (outcome === undefined) throw StatusError.conflict(groupResource(definition), name);
     return outcome.kind === 'stale' ? outcome : this.#translate(outcome, write, stored, last);
+  }
+
+  /**
+   * Stores a write if the Lease still has the version in which the term was found. A renewal makes another version, after which the write is
+   * tried again. Undefined if there is one each time.
+   */
+  #storeInTerm(write: StoredWrite, term: LeaseFence, signal: AbortSignal): Promise<WriteOutcome | undefined> {
+    return retry(MAX_TRIES, async (tries) => {
+      const lease = await (tries === 1 ? this.#terms.cached(term, signal) : this.#terms.stored(term, signal));
+      if (lease === undefined) return { kind: 'fenced' };
+      // The first condition that fails is reported: the end of a term is final, and other conditions are tried again.
+      const outcome = await fromStore(this.#store.write({ ...write, unchanged: [lease, ...write.unchanged] }, signal));
+      return outcome.kind === 'stale' && outcome.key === lease.key ? undefined : outcome;
+    });
   }
 
   async #translate(

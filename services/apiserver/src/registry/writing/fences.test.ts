@@ -1,4 +1,5 @@
 import { NOT_AUDITED } from '../../audit/index.ts';
+import { isLeadershipEnded } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../contract/registry.ts';
 import { definitionOf } from '../testing.ts';
@@ -44,6 +45,18 @@ describe('the fence of a write', () => {
     expect(() => fenced(SCHEDULER, foreign)).toThrow(
       `is not elected by /gantry/elections/kube-controller-manager: its fence is ${KEY}`,
     );
+  });
+
+  it('may be a term of a Lease, but not for a service that is elected in etcd', () => {
+    const lease = { namespace: 'a', name: 'op', uid: 'u', holder: 'one', transitions: 3 };
+    expect(fenced('someone', lease)).toEqual(lease);
+    expect(() => fenced(SCHEDULER, lease)).toThrow('may write only as the leader: the request carries no fence');
+    const error = fencedError(definitionOf('pods'), 'p', lease);
+    expect(error.message).toContain('the leadership of "one" in term 3 of the Lease a/op has ended');
+    expect([FENCE, lease].map((of) => isLeadershipEnded(fencedError(definitionOf('pods'), 'p', of)))).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it('that has ended is named by its epoch', () => {

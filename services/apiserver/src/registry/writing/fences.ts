@@ -1,7 +1,8 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import { StatusError } from '@gantry/objects';
-import type { RequestContext } from '../contract/registry.ts';
-import type { Fence } from '../../storage/object-store.ts';
+import type { LeaseFence } from '@gantry/client';
+import { LEASES, StatusError } from '@gantry/objects';
+import type { RequestContext, WriterFence } from '../contract/registry.ts';
+import type { RegistryDependencies } from '../contract/dependencies.ts';
 import { groupResource } from '../contract/target.ts';
 
 /** The services that may write only as leader, with their election keys. */
@@ -13,6 +14,23 @@ const ELECTION_KEYS: Readonly<Record<string, string>> = {
 /** Resources that a standby may also create, since it requests its own certificate. */
 const UNFENCED_CREATES: ReadonlySet<string> = new Set(['certificates.k8s.io/certificatesigningrequests']);
 
+/** Whether the writer was elected by a Lease, and not in etcd. */
+export function isLeaseFence(fence: WriterFence | undefined): fence is LeaseFence {
+  return fence !== undefined && 'holder' in fence;
+}
+
+/** Throws unless the user may read the Lease that its fence names: whether a write is refused shows what is in it. */
+export function authoriseFence(
+  { authorizer }: Pick<RegistryDependencies, 'authorizer'>,
+  context: RequestContext,
+): void {
+  const { fence } = context;
+  if (!isLeaseFence(fence)) return;
+  const { namespace, name } = fence;
+  const target = { definition: LEASES, namespace, name, subresource: '' };
+  authorizer.authorize(context, 'get', target, undefined);
+}
+
 /**
  * The fence of a write. Throws when a service that must be the leader has no fence or the fence of another component, and when its cache
  * has not reached its own election yet.
@@ -22,13 +40,13 @@ export function fenceOf(
   definition: ResourceDefinition,
   name: string,
   verb: 'create' | 'update' | 'patch' | 'delete',
-): Fence | undefined {
+): WriterFence | undefined {
   const { fence, user } = context;
   const ownKey = Object.hasOwn(ELECTION_KEYS, user.name) ? ELECTION_KEYS[user.name] : undefined;
   const refuse = (why: string) => StatusError.forbidden(groupResource(definition), name, why);
-  if (fence === undefined) {
-    if (ownKey === undefined || !definition.stored) return undefined;
-    if (verb === 'create' && UNFENCED_CREATES.has(`${definition.group}/${definition.resource}`)) return undefined;
+  if (fence === undefined || isLeaseFence(fence)) {
+    if (ownKey === undefined || !definition.stored) return fence;
+    if (verb === 'create' && UNFENCED_CREATES.has(`${definition.group}/${definition.resource}`)) return fence;
     throw refuse(`User "${user.name}" may write only as the leader: the request carries no fence`);
   }
   if (ownKey === undefined)
@@ -45,7 +63,10 @@ export function fenceOf(
 }
 
 /** The error for a write whose fence did not hold at the commit. */
-export function fencedError(definition: ResourceDefinition, name: string, fence: Fence | undefined): StatusError {
-  const why = `the leadership of epoch ${fence?.epoch} has ended: the write was refused`;
-  return StatusError.forbidden(groupResource(definition), name, why);
+export function fencedError(definition: ResourceDefinition, name: string, fence: WriterFence | undefined): StatusError {
+  const term = isLeaseFence(fence)
+    ? `"${fence.holder}" in term ${fence.transitions} of the Lease ${fence.namespace}/${fence.name}`
+    : `epoch ${fence?.epoch}`;
+  const why = `the leadership of ${term} has ended: the write was refused`;
+  return StatusError.leadershipEnded(groupResource(definition), name, why);
 }

@@ -5,13 +5,13 @@ import type { Charge } from '../../admission/index.ts';
 import { objectReadBy } from '../../auth/authz/fixed-rights.ts';
 import { type Entry, objectKey, revisionOf } from '../../cache/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { Fence, Unchanged } from '../../storage/object-store.ts';
+import type { Unchanged } from '../../storage/object-store.ts';
 import type { Lookups } from './admission-chain.ts';
 import { attemptUntilDecided, type Effect, type Outcome, type State } from './attempts.ts';
-import { fenceOf } from './fences.ts';
+import { authoriseFence, fenceOf } from './fences.ts';
 import { recountConditions, forgetRecounts } from './quota-charges.ts';
 import { groupResource } from '../contract/target.ts';
-import type { WriteRequest } from '../contract/registry.ts';
+import type { WriterFence, WriteRequest } from '../contract/registry.ts';
 import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.ts';
 
 /** Limits for waiting until the cache has reached the version that the client has read: milliseconds, and revisions. */
@@ -45,9 +45,11 @@ export async function carryOut<Sent>(
   decoded: Write<Sent>,
   from?: State,
 ): Promise<Written> {
+  const { context, fence } = decoded;
   const { definition, namespace, name } = decoded.target;
+  if (fence !== undefined) await parts.committer.checkFence({ context, definition, name, fence });
   const readStored = (): Promise<Entry | undefined> =>
-    parts.reader.fromStore(objectKey(definition, namespace, name), decoded.context.signal);
+    parts.reader.fromStore(objectKey(definition, namespace, name), context.signal);
   const first = from ?? (await firstState(parts, verb, decoded)) ?? { origin: 'store', entry: await readStored() };
   const charged = new Map<string, Charge>();
   const outcome = await attemptUntilDecided(first, {
@@ -177,7 +179,8 @@ export function authorise(
   { deps }: Pick<WriteParts, 'deps'>,
   verb: Pick<WriteVerb<never, never>, 'right' | 'startsFrom'>,
   { context, target }: Pick<WriteRequest, 'context' | 'target'>,
-): Fence | undefined {
+): WriterFence | undefined {
+  authoriseFence(deps, context);
   deps.authorizer.authorize(context, verb.right, target, undefined);
   return verb.startsFrom === 'not-stored' ? undefined : fenceOf(context, target.definition, target.name, verb.right);
 }

@@ -16,6 +16,7 @@ import type { RegistryDependencies } from '../contract/dependencies.ts';
 import type { RequestContext } from '../contract/registry.ts';
 import { type GuardedWrite, type ObjectStore, StoreError, type Unchanged } from '../../storage/object-store.ts';
 import { fromStore } from '../../storage/store-errors.ts';
+import { isLeaseFence } from './fences.ts';
 import type { Committer } from './committer.ts';
 import type { StoredState, Write } from './write.ts';
 
@@ -66,7 +67,7 @@ export function recountConditions(
   const { group, resource } = target.definition;
   const isStatus =
     group === RESOURCE_QUOTAS.group && resource === RESOURCE_QUOTAS.resource && target.subresource === 'status';
-  if (!isStatus || fence === undefined || options.dryRun || stored === undefined) return [];
+  if (!isStatus || fence === undefined || isLeaseFence(fence) || options.dryRun || stored === undefined) return [];
   const quota = object as ResourceQuota;
   const [before, used] = [(stored.object as ResourceQuota).status?.used ?? {}, quota.status?.used ?? {}];
   const lowered = Object.keys(used).filter((name) => compareAmounts(used[name] ?? '0', before[name] ?? '0') < 0);

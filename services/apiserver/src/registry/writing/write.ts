@@ -4,13 +4,12 @@ import type { AdmissionRequest } from '../../admission/index.ts';
 import type { Allocation, Allocators } from '../../allocators/allocators.ts';
 import type { Entry } from '../../cache/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { Fence } from '../../storage/object-store.ts';
 import type { AdmissionChain, Lookups } from './admission-chain.ts';
 import type { Outcome } from './attempts.ts';
 import type { Committer } from './committer.ts';
 import type { RegistryDependencies } from '../contract/dependencies.ts';
 import type { Reader } from '../reading/reader.ts';
-import type { Target, WriteOptions, WriteRequest } from '../contract/registry.ts';
+import type { Target, WriteOptions, WriterFence, WriteRequest } from '../contract/registry.ts';
 
 /** The dependencies of every write. */
 export interface WriteParts {
@@ -36,7 +35,7 @@ export interface Decoded<Sent> {
 export interface Write<Sent> extends WriteRequest, Decoded<Sent> {
   readonly target: Target;
   readonly options: WriteOptions;
-  readonly fence: Fence | undefined;
+  readonly fence: WriterFence | undefined;
   /** 'depend-on-object': the authorizer decides again when the object is known. 'granted': the write is fully authorised already. */
   readonly rights: 'depend-on-object' | 'granted';
 }
