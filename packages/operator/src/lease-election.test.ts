@@ -1,10 +1,11 @@
-import type { ElectionEvent } from '@gantry/base';
+import { type ElectionEvent, must } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
+import type { ObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { silentLog } from '@gantry/controller-runtime/testing';
-import { LEASES, StatusError } from '@gantry/objects';
+import { CONFIG_MAPS, type ConfigMap, isLeadershipEnded, LEASES, StatusError } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LeaseElection, type LeaseTerm } from './lease-election.ts';
+import { LeaseElection, type LeaseTerm, whileLeading } from './lease-election.ts';
 
 const KEY = { namespace: 'a', name: 'op' };
 
@@ -15,6 +16,7 @@ describe('an election by a Lease', () => {
   let ends: Promise<void>[];
   let stops: AbortController[];
   let logged: unknown[];
+  let elections: LeaseElection[];
   beforeEach(() => {
     clock = new ManualClock();
     client = new FakeObjectClient(clock);
@@ -22,6 +24,7 @@ describe('an election by a Lease', () => {
     ends = [];
     stops = [];
     logged = [];
+    elections = [];
   });
   afterEach(async () => {
     for (const stop of stops) stop.abort();
@@ -32,9 +35,11 @@ describe('an election by a Lease', () => {
     `${identity} ${event.kind}${'term' in event ? ` ${event.term.transitions} after ${event.term.follows}` : ''}`;
   const candidate = (identity: string, idle = Promise.resolve()): AbortController => {
     const stop = new AbortController();
-    const log = { ...silentLog, info: (fields: unknown, text: string) => logged.push([identity, fields, text]) };
+    const note = (fields: unknown, text: string) => logged.push([identity, fields, text]);
+    const log = { ...silentLog, info: note, warn: note };
     const own = { client, lease: KEY, identity, idle: () => idle };
     const election = new LeaseElection({ ...own, clock, random: () => 0, log });
+    elections.push(election);
     const take = async (): Promise<void> => {
       for await (const event of election.campaign(stop.signal)) events.push(text(identity, event));
     };
@@ -138,6 +143,86 @@ describe('an election by a Lease', () => {
     await client.patch(LEASES, KEY, { merge: { spec } }, new AbortController().signal);
     await clock.advance(2100);
     expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+  });
+
+  const { signal } = new AbortController();
+  const configMap = (name: string): ConfigMap => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'a' },
+  });
+  const writerOf = (index: number) => whileLeading(client, must(elections[index], 'an election'));
+
+  it('gives each write the term of its leader', async () => {
+    candidate('one');
+    await clock.advance(0);
+    const writer = writerOf(0);
+    await writer.create(CONFIG_MAPS, configMap('a'), signal);
+    await clock.advance(60_000);
+    await writer.apply(CONFIG_MAPS, { ...configMap('a'), data: { a: 'b' } }, {}, signal);
+    await writer.batch([{ verb: 'delete', resource: CONFIG_MAPS, key: { namespace: 'a', name: 'a' } }], signal);
+    const fence = { ...KEY, uid: lease()?.metadata.uid, holder: 'one', transitions: 0 };
+    const own = client.writes.filter(({ resource }) => resource === CONFIG_MAPS);
+    expect(own.map((write) => write.fence)).toEqual([fence, fence, fence]);
+    expect(client.writes.filter(({ resource, fence: of }) => resource === LEASES && of !== undefined)).toEqual([]);
+  });
+
+  it.each<[string, (writer: ObjectClient) => Promise<unknown>]>([
+    ['write', (writer) => writer.create(CONFIG_MAPS, configMap('late'), signal).catch((error: unknown) => error)],
+    [
+      'batch',
+      (writer) => {
+        const object = configMap('late');
+        return writer.batch([{ verb: 'create', resource: CONFIG_MAPS, namespace: 'a', object }], signal);
+      },
+    ],
+  ])('ends its term at once when the API server refuses a %s of it', async (_, send) => {
+    candidate('one');
+    await clock.advance(0);
+    const spec = { holderIdentity: 'usurper', leaseDurationSeconds: 15, leaseTransitions: 1 };
+    await client.patch(LEASES, KEY, { merge: { spec } }, signal);
+    await send(writerOf(0));
+    expect(() => elections[0]?.fence()).toThrow('this process does not hold the Lease a/op any more');
+    await clock.advance(0);
+    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+    const text = 'the API server refused a write: this process holds the Lease no more';
+    expect(logged).toContainEqual([
+      'one',
+      { lease: KEY, reason: expect.stringContaining('the term of one has ended') },
+      text,
+    ]);
+    expect(client.all(CONFIG_MAPS)).toEqual([]);
+    await clock.advance(30_000);
+    expect(events.at(-1), 'it is a candidate again').toBe('one elected 2 after another');
+    await writerOf(0).create(CONFIG_MAPS, configMap('next'), signal);
+  });
+
+  it('keeps its term when another refusal, or the refusal of a former term, arrives', async () => {
+    candidate('one');
+    await clock.advance(0);
+    const former = must(elections[0]?.fence(), 'a term');
+    client.failNext(({ verb }) => verb === 'create', StatusError.forbidden(CONFIG_MAPS, 'a', 'no right'));
+    await expect(writerOf(0).create(CONFIG_MAPS, configMap('a'), signal)).rejects.toThrow('no right');
+    elections[0]?.refused({ ...former, transitions: 7 }, new StatusError('Forbidden', 'late'));
+    await clock.advance(10_000);
+    expect(events).toEqual(['one elected 0 after nobody']);
+  });
+
+  it('begins another term when it takes back its own Lease, which keeps out what it sent before', async () => {
+    candidate('one');
+    await clock.advance(0);
+    const former = must(elections[0]?.fence(), 'a term');
+    cutOff(6);
+    await clock.advance(20_000);
+    expect(events).toEqual(['one elected 0 after nobody', 'one lost', 'one elected 1 after nobody']);
+    const late = {
+      verb: 'create',
+      resource: CONFIG_MAPS,
+      namespace: 'a',
+      object: configMap('late'),
+      fence: former,
+    } as const;
+    await expect(client.write(late, signal)).rejects.toSatisfy(isLeadershipEnded);
   });
 
   it('refuses times with which two could lead', () => {

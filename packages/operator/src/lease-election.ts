@@ -1,4 +1,5 @@
 import {
+  anySignal,
   type Clock,
   type Election,
   type ElectionEvent,
@@ -13,12 +14,13 @@ import {
 import {
   createObjectClient,
   ignoreNotFound,
+  type LeaseFence,
   type ObjectClient,
   type ObjectReader,
   type ObjectWriter,
 } from '@gantry/client';
 import { type Log, planLeaseSpec } from '@gantry/controller-runtime';
-import { isReason, type Lease, LEASES, type ObjectKey } from '@gantry/objects';
+import { isLeadershipEnded, isReason, type Lease, LEASES, type ObjectKey, StatusError } from '@gantry/objects';
 
 /** Durations of an election in milliseconds, with the defaults of Kubernetes. */
 export interface LeaseTimes {
@@ -54,6 +56,8 @@ interface Held {
   readonly lease: Lease;
   /** Monotonic time at which this process stops acting. */
   readonly untilMs: number;
+  /** Aborted when an API server refuses a write of this term. */
+  readonly refused: AbortController;
 }
 
 /** A write that was not sent, because the term of this process is over. */
@@ -70,8 +74,9 @@ export class LeaseTimesError extends Error {
  * Elects a leader by a Lease of `coordination.k8s.io`, as Kubernetes' own components do: clients of both can take part in one election.
  * No clock of another machine is trusted: a candidate waits for the duration in the Lease since it saw the last change of it.
  *
- * A Lease does not fence: a request that a leader sent before its time ran out may still arrive after another one leads. Reconciles must
- * therefore be idempotent, and writes that must not be repeated need a precondition (`resourceVersion`, `uid`).
+ * A request that a leader sent before its time ran out may still arrive after another one leads. Gantry's API servers refuse it by its
+ * fence. Others store it: there, reconciles must be idempotent, and writes that must not be repeated need a precondition
+ * (`resourceVersion`, `uid`).
  */
 export class LeaseElection implements Election<LeaseTerm> {
   readonly #options: LeaseElectionOptions;
@@ -82,8 +87,8 @@ export class LeaseElection implements Election<LeaseTerm> {
   #seen: { readonly renewal: string; readonly atMs: number } | undefined;
   /** The other process that leads, as last logged. */
   #leader: string | undefined;
-  /** Monotonic time at which the term of this process ends, undefined while it does not lead. */
-  #untilMs: number | undefined;
+  /** The term of this process, undefined while it does not lead. */
+  #held: Held | undefined;
 
   constructor(options: LeaseElectionOptions) {
     const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
@@ -97,15 +102,30 @@ export class LeaseElection implements Election<LeaseTerm> {
   }
 
   /**
-   * Throws NotLeadingError when this process does not lead, also before it can have noticed that its time is over: a process that was paused first
-   * reads what has arrived meanwhile, and only then runs the timer that ends its term.
+   * The fence of a write: the term of this process. Throws NotLeadingError when it does not lead, also before it can have noticed that its time
+   * is over: a process that was paused first reads what has arrived meanwhile, and only then runs the timer that ends its term.
    */
-  checkLeading(): void {
-    if (this.#untilMs !== undefined && this.#options.clock.monotonicMs() < this.#untilMs) return;
-    const { namespace, name } = this.#options.lease;
+  fence(): LeaseFence {
+    const { clock, lease, identity } = this.#options;
+    const held = this.#held;
+    if (held !== undefined && !held.refused.signal.aborted && clock.monotonicMs() < held.untilMs) {
+      const { metadata, spec } = held.lease;
+      return { ...lease, uid: metadata.uid ?? '', holder: identity, transitions: spec?.leaseTransitions ?? 0 };
+    }
     throw new NotLeadingError(
-      `this process does not hold the Lease ${namespace}/${name} any more: nothing was written`,
+      `this process does not hold the Lease ${lease.namespace}/${lease.name} any more: nothing was written`,
     );
+  }
+
+  /** Ends the term of this process, if it is still that of `fence`: an API server has refused a write of it. */
+  refused(fence: LeaseFence, error: Error): void {
+    const held = this.#held;
+    if (held === undefined || held.refused.signal.aborted) return;
+    const { metadata, spec } = held.lease;
+    if (metadata.uid !== fence.uid || (spec?.leaseTransitions ?? 0) !== fence.transitions) return;
+    const { log, lease } = this.#options;
+    log.warn({ lease, reason: error.message }, 'the API server refused a write: this process holds the Lease no more');
+    held.refused.abort();
   }
 
   /** Renews while the consumer waits for the next event, so it must ask for that at once, as `lead` does. */
@@ -118,21 +138,23 @@ export class LeaseElection implements Election<LeaseTerm> {
           const sentMs = clock.monotonicMs();
           const won = await this.#try('acquire', this.#renewMs, signal, (within) => this.#acquire(within));
           if (won !== undefined && won !== 'held by another') {
-            held = { lease: won.lease, untilMs: sentMs + this.#renewMs };
-            this.#untilMs = held.untilMs;
+            held = { lease: won.lease, untilMs: sentMs + this.#renewMs, refused: new AbortController() };
+            this.#held = held;
             yield { kind: 'elected', term: this.#term(won) };
           }
         } else {
-          held = await this.#keep(held, signal);
-          this.#untilMs = held?.untilMs;
+          held = held.refused.signal.aborted ? undefined : await this.#keep(held, signal);
+          this.#held = held;
           if (held === undefined && !signal.aborted) yield { kind: 'lost' };
         }
         // Candidates that failed together must not try together again. A leader that cannot renew stops when its time is over, not later.
         const leftMs = held === undefined ? this.#retryMs * (1 + 0.2 * random()) : held.untilMs - clock.monotonicMs();
-        await pause(clock, held === undefined ? leftMs : Math.min(this.#retryMs, leftMs), signal);
+        using over = anySignal(signal, ...(held === undefined ? [] : [held.refused.signal]));
+        await pause(clock, held === undefined ? leftMs : Math.min(this.#retryMs, leftMs), over);
       }
     } finally {
       if (held !== undefined) await this.#release(held);
+      this.#held = undefined;
     }
   }
 
@@ -146,7 +168,7 @@ export class LeaseElection implements Election<LeaseTerm> {
     const sentMs = clock.monotonicMs();
     const result = await this.#try('renew', held.untilMs - sentMs, signal, (within) => this.#renew(held.lease, within));
     if (result === 'held by another') return undefined;
-    if (result !== undefined) return { lease: result, untilMs: sentMs + this.#renewMs };
+    if (result !== undefined) return { ...held, lease: result, untilMs: sentMs + this.#renewMs };
     return signal.aborted || clock.monotonicMs() < held.untilMs ? held : undefined;
   }
 
@@ -178,14 +200,16 @@ export class LeaseElection implements Election<LeaseTerm> {
       const object: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key }, spec };
       return { lease: await client.create(LEASES, object, signal), follows: 'nobody' };
     }
-    // After a renewal that came too late, the Lease may still be that of this process: nobody else has led since.
+    // After a renewal that came too late, the Lease may still be that of this process: nobody else has led since. It is another term
+    // nevertheless, which keeps out what is still on its way from the former one.
     const isOwn = current.spec?.holderIdentity === this.#options.identity;
     if (!isOwn && this.#isHeld(current)) {
       this.#noteLeader(current.spec?.holderIdentity);
       return 'held by another';
     }
     this.#leader = undefined;
-    return { lease: await this.#update(current, signal), follows: isOwn ? 'nobody' : 'another' };
+    const free = { ...current, spec: { ...current.spec, holderIdentity: '' } };
+    return { lease: await this.#update(free, signal), follows: isOwn ? 'nobody' : 'another' };
   }
 
   async #renew(held: Lease, signal: AbortSignal): Promise<Lease | 'held by another'> {
@@ -240,19 +264,30 @@ export class LeaseElection implements Election<LeaseTerm> {
   }
 }
 
-/** A client that sends no write when this process does not lead. */
-export function whileLeading(client: ObjectClient, election: Pick<LeaseElection, 'checkLeading'>): ObjectClient {
+/** A client that sends no write when this process does not lead, and each other one with the fence of its term. */
+export function whileLeading(client: ObjectClient, election: Pick<LeaseElection, 'fence' | 'refused'>): ObjectClient {
+  const ended = (fence: LeaseFence, error: unknown): void => {
+    if (isLeadershipEnded(error)) election.refused(fence, error);
+  };
   return createObjectClient({
     get: (resource, key, signal) => client.get(resource, key, signal),
     list: (resource, options, signal) => client.list(resource, options, signal),
     watch: (resource, options, signal) => client.watch(resource, options, signal),
     write: async (write, signal) => {
-      election.checkLeading();
-      return await client.write(write, signal);
+      const fence = election.fence();
+      try {
+        return await client.write({ ...write, fence }, signal);
+      } catch (error) {
+        ended(fence, error);
+        throw error;
+      }
     },
     batch: async (writes, signal) => {
-      election.checkLeading();
-      return await client.batch(writes, signal);
+      const fence = election.fence();
+      const fenced = writes.map((write) => ({ ...write, fence }));
+      const results = await client.batch(fenced, signal);
+      for (const result of results) if (!result.ok) ended(fence, StatusError.fromStatus(result.status));
+      return results;
     },
   });
 }

@@ -2,10 +2,10 @@ import { type Clock, untilAborted } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { CONFIG_MAPS, type ConfigMap, EVENTS, LEASES, SECRETS, StatusError } from '@gantry/objects';
+import { CONFIG_MAPS, type ConfigMap, DEPLOYMENTS, EVENTS, LEASES, SECRETS, StatusError } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Controller, createOperator, type Operator, type OperatorOptions, watchSelf } from './index.ts';
+import { type Controller, createOperator, declare, type Operator, type OperatorOptions, watchSelf } from './index.ts';
 
 const configMap = (name: string): ConfigMap => ({
   apiVersion: 'v1',
@@ -150,6 +150,56 @@ describe('an operator', () => {
     first.abort();
     await clock.advance(5000);
     expect(seen).toEqual(['one x 1', 'two x 1']);
+  });
+
+  it('sends its term with each write of a leader: declared, imperative, of Events, status and finalizers', async () => {
+    const nothing = { read: async () => ({}), write: async () => undefined, cleanUp: async () => undefined };
+    const declared = declare({
+      name: 'declared',
+      for: DEPLOYMENTS,
+      owns: [SECRETS],
+      outside: { finalizer: 'example.com/outside', ...nothing },
+      desire: () => ({
+        objects: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } }],
+        status: { replicas: 1 },
+      }),
+    });
+    const reconcile: Controller['reconcile'] = async (key, { client: own, cache, events }, signal) => {
+      const object = cache.get(CONFIG_MAPS, key);
+      if (object?.data !== undefined || object === undefined) return {};
+      events.event(object, 'Normal', 'Seen', 'Seen it');
+      await own.update(CONFIG_MAPS, { ...object, data: { seen: 'yes' } }, signal);
+      return {};
+    };
+    run(create({ leaderElection: {}, controllers: [declared, controller({ reconcile })] }));
+    const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [] } };
+    const spec = { selector: { matchLabels: { a: 'b' } }, template };
+    await client.put(CONFIG_MAPS, configMap('one'));
+    await client.put(DEPLOYMENTS, {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'd', namespace: 'a' },
+      spec,
+    });
+    await clock.advance(5000);
+    await client.delete(DEPLOYMENTS, { namespace: 'a', name: 'd' }, {}, stop.signal);
+    client.writes.pop();
+    await clock.advance(5000);
+    const [lease] = client.all(LEASES);
+    const fence = {
+      namespace: 'a',
+      name: 'op',
+      uid: lease?.metadata.uid,
+      holder: lease?.spec?.holderIdentity,
+      transitions: 0,
+    };
+    const own = client.writes.filter(({ resource }) => resource.resource !== LEASES.resource);
+    expect(new Set(own.map(({ resource }) => resource.resource))).toEqual(
+      new Set(['deployments', 'secrets', 'configmaps', 'events']),
+    );
+    expect(own.filter((write) => write.fence === undefined)).toEqual([]);
+    expect(new Set(own.map((write) => JSON.stringify(write.fence)))).toEqual(new Set([JSON.stringify(fence)]));
+    expect(client.all(DEPLOYMENTS), 'its finalizer was removed').toEqual([]);
   });
 
   it('sends no write after a pause in which its Lease ran out, before its timers have run', async () => {
