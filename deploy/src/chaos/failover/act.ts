@@ -30,7 +30,8 @@ export interface Watching {
 
 /** For what an act needs, before the fault. */
 export const READY_MS = 120_000;
-const REQUEST_MS = 15_000;
+/** Longer than the cluster needs to lead a client elsewhere: a client that gives up earlier would hide how long that takes. */
+const REQUEST_MS = 30_000;
 
 /** The time limit of one request to the API. */
 export const within = (): AbortSignal => AbortSignal.timeout(REQUEST_MS);
