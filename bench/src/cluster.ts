@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   type KubeObject,
@@ -19,7 +19,9 @@ export interface MeasuredCluster {
 }
 
 export function openCluster(kubeconfig: string): MeasuredCluster {
-  const settings = readFileSync(join(dirname(kubeconfig), 'env'), 'utf8');
+  const file = join(dirname(kubeconfig), 'env');
+  if (!existsSync(file)) throw new Error(`there is no cluster: ${file} is missing. Start one: npm run up`);
+  const settings = readFileSync(file, 'utf8');
   const project = /^GANTRY_CLUSTER_ID=(.*)$/m.exec(settings)?.[1] ?? '';
   return { project, kubeconfig, api: createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' }) };
 }
