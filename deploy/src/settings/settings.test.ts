@@ -103,6 +103,19 @@ test('variables that the user adds to the settings stay, and those of `up` chang
     expect(text.split('\n').filter((one) => one.startsWith(`${line.split('=')[0]}=`))).toEqual([line]);
 });
 
+test('members of etcd are stored at the first `up`, and an overlay that is given later changes none', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'gantry-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const config = { root, home: join(root, '.gantry'), homeKind: 'checkout' } as const;
+  const settings = await chooseSettings('/a', idle);
+  for (const overlays of [[], ['light']]) {
+    storeSettings({ ...config, overlays }, settings, { services: 'gantry:1', pki: 'pki:1' }, '/docker');
+    const lines = readFileSync(join(root, '.env'), 'utf8').split('\n');
+    expect(lines).toContain('GANTRY_ETCD_MEMBERS=etcd-0,etcd-1,etcd-2');
+    expect(lines).toContain('GANTRY_ETCD_2_REPLICAS=1');
+  }
+});
+
 test('only settings in conflict change', async () => {
   const settings = await chooseSettings('/a', idle);
   expect(await refreshSettings(settings, '/a', idle)).toBe(settings);
