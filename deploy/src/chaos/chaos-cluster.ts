@@ -9,7 +9,7 @@ import type { OpenCluster } from '../cluster/open-cluster.ts';
 import { mustRun, withLimit } from '../machine/shell.ts';
 import { lockRestore } from '../snapshot/restore-lock.ts';
 import type { Facts } from '../status/facts.ts';
-import { gatherLiveFacts } from '../status/gather.ts';
+import { askMembers, gatherServices } from '../status/gather.ts';
 import { findProblems } from '../status/problems.ts';
 import { ChaosEngine, type EtcdAccess } from './engine.ts';
 import { podImageOf } from './faults/images.ts';
@@ -32,6 +32,7 @@ export interface ChaosCluster extends UndoTools {
   readonly folder: string;
   /** A client of the API as users have it: it repeats no write. */
   connect(): HttpClient;
+  /** But for the members of etcd. */
   look(): Promise<Facts>;
   /** Throws CommandError if the checkout has changed since `up`. */
   requireUnchanged(): Promise<void>;
@@ -47,7 +48,8 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
   const etcd = createEtcdTools(shell, clusterId, opened.etcd.layout);
   const clock = systemClock;
   const connect = () => createHttpClient({ ...readKubeconfig(kubeconfigOf(config)), fieldManager: 'chaos' });
-  const look = () => gatherLiveFacts({ clusterId, clock, shell, project, openApi: () => openApi(config) });
+  const sources = { clusterId, clock, shell, project, openApi: () => openApi(config) };
+  const look = () => gatherServices(sources);
   const ctl = (args: readonly string[], members = etcd.layout.members) => etcd.ctl(members, args);
   const engine = new ChaosEngine({
     clusterId,
@@ -74,7 +76,10 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
         const lease = await api.get(LEASES, { namespace: 'kube-system', name: `kube-${service}` }, deadline);
         return lease.spec?.holderIdentity ?? '';
       },
-      etcdLeader: async () => (await look()).etcd.find(({ role }) => role === 'leader')?.name ?? '',
+      etcdLeader: async () => {
+        const members = await askMembers(shell, clusterId, await project.containers());
+        return members.find(({ role }) => role === 'leader')?.name ?? '';
+      },
     },
   });
   return {
@@ -89,7 +94,14 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
       await engine.docker(['tag', image, name]);
       return name;
     },
-    problems: async () => problemsOf(await look()),
+    // Campaigns look each second, and asking the members of etcd starts a container: they are asked when nothing else is wrong, and when
+    // they may be why the API is not ready.
+    problems: async () => {
+      const services = await look();
+      const found = problemsOf(services);
+      if (found.length > 0 && services.api.state === 'ready') return found;
+      return problemsOf({ ...services, etcd: await askMembers(shell, clusterId, services.containers) });
+    },
     // Ctrl-C in a terminal, which ends the campaign, leaves it alone: it comes to its end.
     command: async (name, args) =>
       void (await mustRun(opened.shell, join(config.root, 'deploy/bin', name), args, { group: 'own' })),

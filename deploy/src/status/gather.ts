@@ -40,32 +40,36 @@ const DEFAULT_QUOTA_BYTES = 2 ** 31;
 
 /** Queries Docker, etcd and the API in parallel. A source that does not respond is reported as such. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
-  const { shell, project } = sources;
+  const { shell, project, clusterId } = sources;
   const own = sources.adminCertificate();
   const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own)];
-  const [live, certificates] = await Promise.all([
-    gatherLiveFacts(sources, () => true),
-    project.containers().then((containers) => readCertificates(shell, containers)),
+  const containers = await project.containers();
+  const [services, etcd, certificates] = await Promise.all([
+    factsOfServices(sources, containers, () => true),
+    askMembers(shell, clusterId, containers),
+    readCertificates(shell, containers),
   ]);
-  return { ...live, certificates: [...certificates, ...admin] };
+  return { ...services, etcd, certificates: [...certificates, ...admin] };
 }
+
+type LiveSources = Omit<Sources, 'adminCertificate'>;
 
 /** One that the engine does not call healthy may be by now. Each check starts a process. */
 const mayHaveRecovered = ({ health }: ServiceContainer) => health !== 'healthy';
 
-/** What changes from second to second: all but the certificates. The health checks of the containers that are `asked` are run. */
-export async function gatherLiveFacts(
-  sources: Omit<Sources, 'adminCertificate'>,
-  isAsked: (container: ServiceContainer) => boolean = mayHaveRecovered,
+/** What changes from second to second and costs little to ask: neither certificates nor members of etcd. */
+export async function gatherServices(sources: LiveSources): Promise<Facts> {
+  return await factsOfServices(sources, await sources.project.containers(), mayHaveRecovered);
+}
+
+/** The health checks of the containers that are `asked` are run. */
+async function factsOfServices(
+  { clusterId, clock, shell, openApi }: LiveSources,
+  listed: readonly ServiceContainer[],
+  isAsked: (container: ServiceContainer) => boolean,
 ): Promise<Facts> {
-  const { clusterId, clock, shell, project, openApi } = sources;
-  const listed = await project.containers();
-  const [containers, etcd, fromApi] = await Promise.all([
-    withHealthNow(shell, listed, isAsked),
-    askMembers(shell, clusterId, listed),
-    askApi(clock, openApi),
-  ]);
-  return { clusterId, now: clock.now(), containers, etcd, certificates: [], ...fromApi };
+  const [containers, fromApi] = await Promise.all([withHealthNow(shell, listed, isAsked), askApi(clock, openApi)]);
+  return { clusterId, now: clock.now(), containers, etcd: [], certificates: [], ...fromApi };
 }
 
 interface EndpointStatus {
@@ -80,10 +84,10 @@ interface EndpointStatus {
 }
 
 /**
- * Queries all members at once, from a temporary container with the apiserver's certificate: etcd shows its status only to
- * `root`, the apiserver's user. Members that do not respond are missing in the output.
+ * The members of etcd among the containers. All are queried at once, from a temporary container with the apiserver's certificate: etcd shows
+ * its status only to `root`, the apiserver's user. Members that do not respond are missing in the output.
  */
-async function askMembers(
+export async function askMembers(
   shell: Shell,
   clusterId: string,
   containers: readonly ServiceContainer[],
