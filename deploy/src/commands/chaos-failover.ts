@@ -21,7 +21,7 @@ import { CommandError } from '../machine/command-error.ts';
 import { runCommand } from './run-command.ts';
 
 const USAGE =
-  'npm run chaos -- failover [--trials 30] [--minutes N] [--only TEXT] [--file FILE] [--kubernetes FOLDER] [--table]';
+  'npm run chaos -- failover [--trials 30] [--minutes N] [--only TEXT ...] [--file FILE] [--kubernetes FOLDER] [--table]';
 const NAMESPACE = 'chaos-failover';
 const MINUTE_MS = 60_000;
 /** Trials of a cell, and minutes. */
@@ -33,7 +33,6 @@ type Options = ReturnType<typeof readOptions>;
 interface Side {
   readonly file: string;
   readonly cells: readonly Cell[];
-  readonly trials: Trial[];
 }
 
 await runCommand(async () => {
@@ -44,12 +43,12 @@ await runCommand(async () => {
   if (!options.table) {
     if (ours.cells.length === 0)
       throw new CommandError(
-        `--only: no cell contains ${JSON.stringify(options.only)}`,
+        `--only: no cell contains ${options.only.map((text) => JSON.stringify(text)).join(' or ')}`,
         CELLS.map(({ component, fault }) => `${component}: ${fault}`).join('; '),
       );
     await makeAllTrials(await openCluster(), options, ours, kubernetes);
   }
-  process.stdout.write(`${formatTable(ours.trials, kubernetes.trials)}\n`);
+  process.stdout.write(`${formatTable(readTrials(ours), readTrials(kubernetes))}\n`);
   return 0;
 });
 
@@ -59,14 +58,12 @@ function fileOf(config: CommandConfig, { file }: Options): string {
   return resolve(invokedIn(inheritedEnvironment()), file);
 }
 
-/** With the trials of earlier runs. */
-function sideOf(file: string, cells: readonly Cell[], { only }: Options): Side {
-  return {
-    file,
-    cells: cells.filter(({ component, fault }) => `${component}: ${fault}`.includes(only)),
-    trials: existsSync(file) ? [...parseTrials(readFileSync(file, 'utf8'), file)] : [],
-  };
+function sideOf(file: string, all: readonly Cell[], { only }: Options): Side {
+  const isAsked = ({ component, fault }: Cell) => only.some((text) => `${component}: ${fault}`.includes(text));
+  return { file, cells: only.length === 0 ? all : all.filter(isAsked) };
 }
+
+const readTrials = ({ file }: Side) => (existsSync(file) ? parseTrials(readFileSync(file, 'utf8'), file) : []);
 
 async function makeAllTrials(opened: OpenCluster, options: Options, ours: Side, kubernetes: Side): Promise<void> {
   const { minutes, kubernetes: programs } = options;
@@ -83,7 +80,7 @@ async function makeAllTrials(opened: OpenCluster, options: Options, ours: Side, 
     const untilMs = minutes === undefined ? Infinity : systemClock.monotonicMs() + minutes * MINUTE_MS;
     const trialsAt = async (side: Side, at: ChaosCluster, steps: TrialRun['journal']) => {
       await makeNamespace(at, NAMESPACE);
-      return makeTrials({ ...runOf(side, options, untilMs), cluster: at, journal: steps }, side.trials, stop.signal);
+      return makeTrials({ ...runOf(side, options, untilMs), cluster: at, journal: steps }, stop.signal);
     };
     const turns = [await trialsAt(ours, cluster, journal)];
     if (peer !== undefined) turns.push(await trialsAt(kubernetes, peer, new ForgottenSteps()));
@@ -100,8 +97,10 @@ async function makeAllTrials(opened: OpenCluster, options: Options, ours: Side, 
 }
 
 function runOf(side: Side, { trials: wanted }: Options, untilMs: number): Omit<TrialRun, 'cluster' | 'journal'> {
-  const { file, cells, trials } = side;
-  say(`${trials.length} trials of before, ${cells.length} cells of ${wanted} trials each; recorded in ${file}`);
+  const { file, cells } = side;
+  say(
+    `${readTrials(side).length} trials of before, ${cells.length} cells of ${wanted} trials each; recorded in ${file}`,
+  );
   mkdirSync(dirname(file), { recursive: true });
   return {
     kinds: FAULT_KINDS,
@@ -109,9 +108,9 @@ function runOf(side: Side, { trials: wanted }: Options, untilMs: number): Omit<T
     namespace: NAMESPACE,
     cells,
     wanted,
+    recorded: () => readTrials(side),
     untilMs,
     onTrial: (trial) => {
-      trials.push(trial);
       appendFileSync(file, `${JSON.stringify(trial)}\n`);
       const took = trial.ms === undefined ? 'not seen' : `${trial.ms} ms`;
       say(`${trial.at}  ${trial.component}: ${trial.fault}: ${took} (${trial.detail})`);
@@ -139,7 +138,7 @@ function readOptions(args: readonly string[]) {
       options: {
         trials: { type: 'string', default: '30' },
         minutes: { type: 'string' },
-        only: { type: 'string', default: '' },
+        only: { type: 'string', multiple: true, default: [] },
         file: { type: 'string' },
         kubernetes: { type: 'string' },
         table: { type: 'boolean', default: false },

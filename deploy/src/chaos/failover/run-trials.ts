@@ -20,8 +20,10 @@ export interface TrialRun {
   readonly clock: Clock;
   readonly namespace: string;
   readonly cells: readonly Cell[];
-  /** Of each cell, with those that were made before. */
+  /** Of each cell, with those that are recorded. */
   readonly wanted: number;
+  /** The trials that there are, also those that other clusters make meanwhile. */
+  readonly recorded: () => readonly Trial[];
   /** No trial begins later, by the monotonic clock. */
   readonly untilMs: number;
   /** Called with each trial when it is over. */
@@ -41,19 +43,17 @@ const REST_MS = 3_000;
  * Makes trials, one at a time, until each cell has enough, `untilMs`, or `stop`. Yields when the cluster is healthy after one. Throws
  * CommandError if it does not recover.
  */
-export async function* makeTrials(run: TrialRun, before: readonly Trial[], stop: AbortSignal): AsyncGenerator<void> {
-  let failures = 0;
-  /** With those that failed, so that another cell comes next. */
-  const attempts: Pick<Trial, 'component' | 'fault'>[] = [...before];
+export async function* makeTrials(run: TrialRun, stop: AbortSignal): AsyncGenerator<void> {
+  /** Of trials that failed. They count, so that another cell comes next. */
+  const without: Cell[] = [];
   for (let number = 0; !stop.aborted && run.clock.monotonicMs() < run.untilMs; number++) {
-    const cell = nextCell(run.cells, attempts, run.wanted);
+    const cell = nextCell(run.cells, [...run.recorded(), ...without], run.wanted);
     if (cell === undefined) break;
-    attempts.push(cell);
     try {
       const trial = await makeTrial(run, cell, number, stop);
       if (trial !== undefined) run.onTrial(trial);
     } catch (error) {
-      if (++failures > MOST_FAILURES) throw error;
+      if (without.push(cell) > MOST_FAILURES) throw error;
       run.onFailure(cell, errorMessage(error));
     }
     const wrong = await untilRight(run.clock, run.cluster.problems, { limitMs: HEALTHY_MS });
