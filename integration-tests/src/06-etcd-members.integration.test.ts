@@ -5,9 +5,11 @@ import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
+/** A change of the members replaces all services that use etcd, one after the other, each for as long as it may take to be ready. */
+const COMMAND_MS = 600_000;
 
 async function command(name: 'etcd' | 'status', ...args: readonly string[]) {
-  const options = { env: { GANTRY_HOME: cluster.home }, timeoutMs: 300_000 };
+  const options = { env: { GANTRY_HOME: cluster.home }, timeoutMs: COMMAND_MS };
   return await runProgram(`${cluster.root}/deploy/bin/${name}`, args, options);
 }
 
@@ -60,9 +62,14 @@ test('a member whose data is lost is named, and replaced by one command while wr
   let attempt = 0;
   await eventually('a write is accepted', 120_000, () => create(`with-it-${++attempt}`));
   await cluster.docker(['start', other?.id ?? '']);
+  // The container runs before its etcd serves requests, without which no member is added.
+  await eventually('all members serve requests', 120_000, async () => {
+    const { code, stdout } = await command('etcd', 'status');
+    return code === 0 && !stdout.includes('does not serve requests');
+  });
 });
 
-test('a member is added and removed again while writes go on', { timeout: 900_000 }, async () => {
+test('a member is added and removed again while writes go on', { timeout: 1_500_000 }, async () => {
   await using namespace = await cluster.namespace();
   const stop = new AbortController();
   const acknowledged: string[] = [];

@@ -6,7 +6,7 @@ import { createVolume } from '../cluster/compose.ts';
 import { checkRemoval, checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
 import { type EtcdTools, initialCluster } from '../cluster/etcd-tools.ts';
 import { type OpenCluster, openCluster } from '../cluster/open-cluster.ts';
-import { untilSucceeds } from '../cluster/wait-until.ts';
+import { untilSucceeds, waitUntil } from '../cluster/wait-until.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { rollingUpdate } from '../rolling-update/rolling-update.ts';
@@ -127,11 +127,16 @@ async function giveUpLeadership(etcd: EtcdTools, name: string, others: readonly 
   if (isLeader === 'true' && successor !== undefined) await etcd.ctl([name], ['move-leader', successor.id]);
 }
 
-/** Replaces the services that have the addresses of etcd's members in their settings, as `up` does. */
+/**
+ * Replaces the services that have the addresses of etcd's members in their settings, as `up` does, when the API is ready: it may not be for a
+ * moment after the members have changed.
+ */
 async function tellServices({ config, project, progress, shell }: OpenCluster): Promise<void> {
+  const wait = { clock, what: 'the API', timeoutMs: LIMIT_MS, everyMs: POLL_MS };
   await progress.step('services know the members', async (note) => {
     using api = openApi(config);
-    await rollingUpdate({ ...mustReadSettings(config), project, shell, clock, api, note });
+    const update = { ...mustReadSettings(config), project, shell, clock, api, note };
+    await waitUntil(wait, () => rollingUpdate(update), note);
   });
 }
 

@@ -51,10 +51,10 @@ const LOG_LINES = 20;
 /**
  * Replaces the running containers of a cluster whose definition or image has changed, one after the other, each when the one before is
  * healthy. Containers that do not run are left to `Project.up`. Without an API that is ready nothing is replaced, for there is nothing to
- * keep available. Throws CommandError for a container that does not become healthy; those after it are as before, and the next call goes on
- * with them.
+ * keep available: `Project.up` does that, or the caller tries again. Throws CommandError for a container that does not become healthy; those
+ * after it are as before, and the next call goes on with them.
  */
-export async function rollingUpdate(update: RollingUpdate): Promise<void> {
+export async function rollingUpdate(update: RollingUpdate): Promise<Look<void>> {
   const { clusterId, project, note, api, clock } = update;
   const engine = await openEngine(update.shell);
   const definitions = await readDefinitions(update);
@@ -71,14 +71,14 @@ export async function rollingUpdate(update: RollingUpdate): Promise<void> {
   const replicas = await listReplicas(engine, clusterId);
   if (planUpdate(replicas, definitions).length === 0) {
     note('nothing to replace');
-    return;
+    return { done: true, value: undefined };
   }
   const limit = () => withDeadline(clock, new AbortController().signal, API_MS);
   using lookLimit = limit();
   const look = await lookAtApi(api, lookLimit);
   if (!look.done) {
     note(`all containers at once, since the API is not ready (${look.missing})`);
-    return;
+    return look;
   }
   using listLimit = limit();
   const plan = planUpdate(replicas, definitions, {
@@ -87,6 +87,7 @@ export async function rollingUpdate(update: RollingUpdate): Promise<void> {
   });
   for (const service of plan) await updateService(update, engine, service);
   note(`${plan.reduce((sum, { replacements }) => sum + replacements.length, 0)} containers replaced`);
+  return { done: true, value: undefined };
 }
 
 /** The engine of the `docker` command. */
