@@ -103,7 +103,7 @@ export function describeLeaseFences(name: string, openStores: () => Promise<Shar
         stack.use(createHttpClient({ ...parseKubeconfig(kubeconfig), fieldManager: 'test' }));
       client = clientOf(server);
       behind = clientOf(other);
-    }, 120_000);
+    });
     afterAll(async () => {
       await stack.disposeAsync();
     });
