@@ -352,6 +352,17 @@ export function describeLeaseFences(name: string, openStores: () => Promise<Shar
         expect(await left()).toBe(0);
       });
 
+      it('an eviction, which says nothing else to a former leader', async () => {
+        const fence = await elect();
+        const key = { namespace: NAMESPACE, name: 'none' };
+        const object: KubeObject = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key };
+        const eviction = { verb: 'create', resource: PODS, ...key, subresource: 'eviction', object, fence } as const;
+        await expect(client.write(eviction, signal)).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
+        await takeOver(fence);
+        await client.get(LEASES, fence, signal);
+        await expect(client.write(eviction, signal)).rejects.toSatisfy(isLeadershipEnded);
+      });
+
       it('a dry run', async () => {
         const fence = await elect();
         const path = `/api/v1/namespaces/${NAMESPACE}/configmaps?dryRun=All`;
@@ -360,6 +371,8 @@ export function describeLeaseFences(name: string, openStores: () => Promise<Shar
         const headers = { 'gantry-fence': new URLSearchParams(term).toString() };
         await client.raw({ ...request, headers }, signal);
         await takeOver(fence);
+        // Only its cache is asked, which has caught up with what was read.
+        await client.get(LEASES, fence, signal);
         await expect(client.raw({ ...request, headers }, signal)).rejects.toSatisfy(isLeadershipEnded);
       });
     });

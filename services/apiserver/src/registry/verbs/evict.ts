@@ -40,8 +40,16 @@ export const evict: WriteVerb<Body, Eviction & KubeObject> = {
   decode: async (request, body) => ({
     sent: await decodeKind(request, body, EVICTION_SCHEMA),
   }),
-  draft: (parts, attempt) => {
-    const { sent, options } = attempt;
+  draft: async (parts, attempt) => {
+    const { sent, options, context } = attempt;
+    const { definition, name } = attempt.target;
+    // The marks and the deletion are fenced. A former leader gets no other response, and calls no webhook.
+    await parts.committer.checkFence({
+      context,
+      definition,
+      name,
+      fence: fenceOf(context, definition, name, 'delete'),
+    });
     return new PostedObject(parts, attempt, {
       object: sent,
       kind: { group: 'policy', version: 'v1', kind: 'Eviction' },
