@@ -49,6 +49,27 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+it('is shown without a warning of React, also when the page has changed meanwhile', async () => {
+  const file = Promise.withResolvers<typeof loaded>();
+  const Part = lazyPart(() => file.promise, 'Part');
+  const part = (
+    <Suspense fallback="loading">
+      <Part />
+    </Suspense>
+  );
+  const page = (before: string) => (
+    <div>
+      {part}
+      {before}
+    </div>
+  );
+  const { rerender } = await act(async () => render(page('one')));
+  await act(async () => rerender(page('two')));
+  await act(async () => file.resolve(loaded));
+  await screen.findByText(/the part/);
+  expect(console.error).not.toHaveBeenCalled();
+});
+
 it('is asked for again when the network is back, and not before', async () => {
   let isBack = false;
   const load = vi.fn(async () => {

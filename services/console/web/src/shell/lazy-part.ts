@@ -1,4 +1,5 @@
 import { lazyRouteComponent } from '@tanstack/react-router';
+import { type ComponentType, createElement, lazy, type ReactNode, useState } from 'react';
 import { createQueries } from './queries.ts';
 
 const queries = createQueries();
@@ -7,8 +8,20 @@ const queries = createQueries();
  * A component of a file that is loaded when it is shown. If that fails, it is asked for again as soon as the server responds. Browsers that keep
  * failed imports, and a server with another build, have no use for that: then TanStack Router loads the page again, once.
  */
-export const lazyPart: typeof lazyRouteComponent = (load, name) =>
-  lazyRouteComponent(() => load().catch(() => untilServerResponds().then(load)), name);
+export const lazyPart: typeof lazyRouteComponent = (load, name) => {
+  const part = lazyRouteComponent(() => load().catch(() => untilServerResponds().then(load)), name);
+  const PartOfPage = part as ComponentType;
+  const Loading = lazy(async () => {
+    await part.preload?.();
+    return { default: PartOfPage };
+  });
+  // Until its file is there, the router's own component calls React's `use`, and no more when it is shown, which React does not allow.
+  const Shown = (props: object): ReactNode => {
+    const [Component] = useState(() => (part.preload === undefined ? PartOfPage : Loading));
+    return createElement(Component, props);
+  };
+  return Object.defineProperty(Shown, 'preload', { get: () => part.preload }) as typeof part;
+};
 
 function untilServerResponds(): Promise<true> {
   return queries.fetchQuery({
