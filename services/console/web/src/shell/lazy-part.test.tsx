@@ -33,13 +33,15 @@ async function show(load: () => Promise<{ Part: () => ReactNode }>, server: () =
 
 const loaded = { Part: () => 'the part' };
 const reload = vi.fn();
+const reported = vi.fn();
 
 beforeEach(() => {
   reload.mockReset();
+  reported.mockReset();
   vi.stubGlobal('sessionStorage', window.sessionStorage);
   vi.spyOn(window.location, 'reload').mockImplementation(reload);
   // React reports what a boundary catches.
-  vi.spyOn(console, 'error').mockReturnValue();
+  vi.spyOn(console, 'error').mockImplementation(reported);
 });
 
 afterEach(() => {
@@ -67,7 +69,7 @@ it('is shown without a warning of React, also when the page has changed meanwhil
   await act(async () => rerender(page('two')));
   await act(async () => file.resolve(loaded));
   await screen.findByText(/the part/);
-  expect(console.error).not.toHaveBeenCalled();
+  expect(reported).not.toHaveBeenCalled();
 });
 
 it('is asked for again when the network is back, and not before', async () => {
