@@ -1,12 +1,11 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
 import { type Deployment, DEPLOYMENTS, NAMESPACES, type Pod, PODS } from '@gantry/objects';
 import { deadline, untilObject } from './cluster.ts';
-import { cpuMs, pssKib, rssMib, sumOf } from './processes.ts';
+import { cpuMs, endProcess, pssKib, rssMib, sumOf } from './processes.ts';
 
 const MAIN = 'services/controller-manager/src/testing/dev-controllers.ts';
 const NAMESPACE = 'bench-controllers';
@@ -63,8 +62,7 @@ export async function measureControllers(
     child.kill('SIGTERM');
     return [...lines, `- reconciles: ${mostReconciles(await ended)}`];
   } finally {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
+    await endProcess(child);
     api[Symbol.dispose]();
   }
 }

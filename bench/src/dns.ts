@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { cpuMs } from './processes.ts';
+import { cpuMs, endProcess } from './processes.ts';
 
 const MAIN = 'services/dns/src/testing/dev-dns.ts';
 /** Where Debian's package has it. */
@@ -59,8 +59,7 @@ export async function measureDns(): Promise<string[]> {
     ];
   } finally {
     for (const { process: child } of servers) {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
+      await endProcess(child);
     }
     rmSync(folder, { recursive: true });
   }

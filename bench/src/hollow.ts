@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpClient, type HttpClient, ignoreReasons, readKubeconfig } from '@gantry/client';
 import { type KubeObject, NAMESPACES, NODES, type Pod, PODS, SERVICE_ACCOUNTS } from '@gantry/objects';
 import { deadline } from './cluster.ts';
 import { judge } from './limits.ts';
-import { cpuMs, pssKib, rssMib } from './processes.ts';
+import { cpuMs, endProcess, pssKib, rssMib } from './processes.ts';
 
 const MAIN = 'services/agent/src/hollow-main.ts';
 /** As `npm run hollow` has them: without a limit, garbage stays in memory as long as the machine has room. */
@@ -72,8 +71,7 @@ export async function withHollowNodes<T>(
     print(`- ${nodes} nodes registered after ${inSeconds(performance.now() - startedAt)}`);
     return await work(child.pid ?? 0);
   } finally {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
+    await endProcess(child);
   }
 }
 

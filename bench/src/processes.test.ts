@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
-import { wakeUps } from './processes.ts';
+import { endProcess, wakeUps } from './processes.ts';
 
 it('a thread that waits and goes on is counted as woken', async () => {
   // Not this process: threads of other tests end in it, and take what they have counted with them.
@@ -13,4 +14,12 @@ it('a thread that waits and goes on is counted as woken', async () => {
 
 it('a process that has ended is not woken', () => {
   expect(wakeUps(2 ** 22 + 1)).toBe(0);
+});
+
+it('the end of a process that a signal has ended is not waited for', async () => {
+  const child = spawn('sleep', ['60']);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await endProcess(child);
+  expect(child.signalCode).toBe('SIGKILL');
 });

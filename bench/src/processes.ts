@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
 
@@ -19,6 +20,13 @@ const TICKS_PER_SECOND = 100;
 
 export function docker(...args: string[]): string {
   return execFileSync('docker', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trim();
+}
+
+/** Ends a process, and resolves when it has ended. One that a signal has ended before has no exit code. */
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
 }
 
 /** With the kubectl that `up` links beside the kubeconfig, where it has one. */

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   API_SERVICES,
@@ -19,7 +21,7 @@ import { counted, countWrites } from './api-writes.ts';
 import { deadline, type MeasuredCluster } from './cluster.ts';
 import type { Figure } from './figures.ts';
 import { judge } from './limits.ts';
-import { cpuMs, docker, pssKib, serviceContainers, sumOf, wakeUps } from './processes.ts';
+import { cpuMs, endProcess, pssKib, serviceContainers, sumOf, wakeUps } from './processes.ts';
 
 /** What an idle cluster might write. */
 const WATCHED: readonly Resource[] = [
@@ -55,12 +57,13 @@ export async function measureRest(
   );
   await writes.synced;
   const startedAt = Date.now();
+  await using commands = countCommands(project, startedAt);
   const revision = await revisionOf(api);
   const before = parts.map(look);
-  await delay(minutes * 60_000);
+  await Promise.race([delay(minutes * 60_000), writes.ended, commands.ended]);
   const after = parts.map(look);
   const tookMs = Date.now() - startedAt;
-  await writes.stop();
+  await Promise.all([writes.stop(), commands.stop()]);
   const transactions = (await revisionOf(api)) - revision;
   const perMinute = (count: number) => (count * 60_000) / tookMs;
   const percent = (index: number) => (((after[index]?.cpuMs ?? 0) - (before[index]?.cpuMs ?? 0)) / tookMs) * 100;
@@ -76,9 +79,8 @@ export async function measureRest(
   print(`\n| write | a minute |\n| --- | --- |`);
   for (const [what, count] of sorted(writes.counts)) print(`| ${what} | ${perMinute(count).toFixed(1)} |`);
   print(`| all transactions of etcd | ${perMinute(transactions).toFixed(1)} |`);
-  const commands = countCommands(project, startedAt);
   print(`\n| command in a container | a minute |\n| --- | --- |`);
-  for (const [what, count] of sorted(commands)) print(`| ${what} | ${perMinute(count).toFixed(1)} |`);
+  for (const [what, count] of sorted(commands.counts)) print(`| ${what} | ${perMinute(count).toFixed(1)} |`);
   print('');
   print(judge('CPU of all services', all, { atMost: MOST_PERCENT }, ' % of a core'));
   const work = 'rest';
@@ -134,17 +136,44 @@ export function nameOfWrite(
   return `${resource} ${path.replace(/[0-9a-f]{8,}|\d+/g, '*')}`;
 }
 
-/** Commands that the engine has started in the project's containers since then, by service: its health checks, and those of people. */
-function countCommands(project: string, since: number): ReadonlyMap<string, number> {
+interface CommandCounter extends AsyncDisposable {
+  readonly counts: ReadonlyMap<string, number>;
+  /** Rejects when the events end before `stop`. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Counts the commands that the engine starts in the project's containers, by service: its health checks, and those of people. Reads the events
+ * as they happen, because the engine keeps only the last 256.
+ */
+export function countCommands(project: string, since: number): CommandCounter {
   const filters = ['--filter', 'type=container', '--filter', `label=com.docker.compose.project=${project}`];
-  const range = ['--since', String(since / 1000), '--until', String(Date.now() / 1000)];
   const format = '{{index .Actor.Attributes "com.docker.compose.service"}} {{.Action}}';
+  const args = ['events', ...filters, '--since', String(since / 1000), '--format', format];
+  const child = spawn('docker', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const counts = new Map<string, number>();
-  for (const line of docker('events', ...filters, ...range, '--format', format).split('\n')) {
-    const what = commandOf(line);
-    if (what !== undefined) counts.set(what, (counts.get(what) ?? 0) + 1);
-  }
-  return counts;
+  let state: 'counts' | 'stops' = 'counts';
+  const read = async () => {
+    for await (const line of createInterface(child.stdout)) {
+      const what = commandOf(line);
+      if (what !== undefined) counts.set(what, (counts.get(what) ?? 0) + 1);
+    }
+    if (state === 'counts') throw new Error('`docker events` ended before the measurement');
+  };
+  const ended = read();
+  // A failure is also thrown by `stop`.
+  ended.catch(() => undefined);
+  return {
+    counts,
+    ended,
+    stop: async () => {
+      state = 'stops';
+      await endProcess(child);
+      await ended;
+    },
+    [Symbol.asyncDispose]: () => endProcess(child),
+  };
 }
 
 /** The service and the command of an event of the engine that starts one: `agent exec_start: healthcheck `. */

@@ -36,7 +36,7 @@ export async function measureSteady({ api, project }: MeasuredCluster, minutes: 
   return lines;
 }
 
-/** One that is not its host's custodian, where there are several: that looks after the containers of all agents too. */
+/** One that is not its host's custodian, where there are several: the custodian also cares for what all agents of the host share. */
 async function findAgent(api: MeasuredCluster['api'], project: string) {
   const nodes = await api.list(NODES, {}, deadline());
   const leases = await api.list(LEASES, { namespace: 'kube-system' }, deadline());

@@ -1,5 +1,4 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { must } from '@gantry/base';
 import { readKubeconfig } from '@gantry/client';
-import { serviceContainers } from '../processes.ts';
+import { endProcess, serviceContainers } from '../processes.ts';
 import { startDevServer } from '../speed/dev-server.ts';
 
 const MAIN = 'services/console/src/testing/dev-console.ts';
@@ -54,10 +53,7 @@ export async function devConsole(etcdMembers: number): Promise<MeasuredConsole> 
   const child = spawn(process.execPath, [...HEAP, '--conditions=gantry-source', MAIN, server, caFile, webDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  parts.defer(async () => {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
-  });
+  parts.defer(() => endProcess(child));
   const origin = await originOf(child);
   const started = parts.move();
   return {

@@ -1,12 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@gantry/base/testing';
 import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
 import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, isReason, NAMESPACES } from '@gantry/objects';
 import { deadline } from '../cluster.ts';
-import { cpuMs, rssMib } from '../processes.ts';
+import { cpuMs, endProcess, rssMib } from '../processes.ts';
 import { startDevServer } from '../speed/dev-server.ts';
 import { type Mirror, MIRRORS } from './mirrors.ts';
 
@@ -92,8 +91,7 @@ async function measureProgram(
       row(`${changed.length} changes`, changedMs, requests, cpuMs(pid) - first.cpu, ' | '),
     ];
   } finally {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
+    await endProcess(child);
     api[Symbol.dispose]();
   }
 }

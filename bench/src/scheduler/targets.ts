@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '@gantry/base';
@@ -7,7 +6,7 @@ import { createHttpClient, type HttpClient, ignoreReasons, type ObjectWrite } fr
 import { type KubeObject, NODES, type ObjectKey, PODS, type Resource } from '@gantry/objects';
 import { DecisionLoop } from '@gantry/scheduler/testing';
 import { deadline } from '../cluster.ts';
-import { cpuMs, sumOf } from '../processes.ts';
+import { cpuMs, endProcess, sumOf } from '../processes.ts';
 import { type DevServer, startDevServer } from '../speed/dev-server.ts';
 import { grpcClient } from '../speed/grpc-endpoint.ts';
 import { HIGH_PRIORITY } from './templates.ts';
@@ -92,7 +91,7 @@ export async function apiTarget({ etcdMembers, profileDir, program }: ApiTargetO
     }),
     [Symbol.asyncDispose]: async () => {
       await bound[Symbol.asyncDispose]();
-      await ended(child);
+      await endProcess(child);
       client[Symbol.dispose]();
       rest[Symbol.dispose]();
       await dev[Symbol.asyncDispose]();
@@ -189,10 +188,4 @@ async function inTurns<T>(all: readonly T[], step: (one: T) => Promise<void>): P
     for (const one of left) await step(one);
   };
   await Promise.all(Array.from({ length: CALLS }, work));
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
 }

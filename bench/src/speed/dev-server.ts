@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readKubeconfig } from '@gantry/client';
 import { startEtcdCluster } from '@gantry/etcd/testing';
+import { endProcess } from '../processes.ts';
 import type { MeasuredServer } from './server.ts';
 
 const MAIN = 'services/apiserver/src/testing/dev-server.ts';
@@ -44,10 +44,7 @@ export async function startDevServer({ profileDir, etcdMembers }: DevServerOptio
       pids: { apiserver: [child.pid ?? 0], etcd: etcd?.members.map(({ pid }) => pid) ?? [] },
     },
     [Symbol.asyncDispose]: async () => {
-      if (child.exitCode === null) {
-        child.kill('SIGTERM');
-        await once(child, 'exit');
-      }
+      await endProcess(child);
       await etcd?.[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,15 +1,14 @@
 import { type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { spawnControllers, untilAtRest } from '../controllers.ts';
 import { openCluster } from '../cluster.ts';
-import { serviceContainers } from '../processes.ts';
+import { endProcess, serviceContainers } from '../processes.ts';
 import { spawnScheduler } from '../scheduler/targets.ts';
 import { startDevServer } from '../speed/dev-server.ts';
 
 /** A control plane whose processes are measured. */
 export interface MeasuredSystem extends AsyncDisposable {
   readonly what: string;
-  /** One without the services that look after it: nobody compacts its etcd. */
+  /** A development server, which does not compact its etcd. */
   readonly isDevelopment: boolean;
   /** The administrator's kubeconfig file. */
   readonly kubeconfig: string;
@@ -29,7 +28,7 @@ export async function startDevSystem({ etcdMembers, profileDir }: DevSystemOptio
   const dev = parts.use(await startDevServer({ profileDir, etcdMembers }));
   const { kubeconfig, server } = dev;
   const run = (child: ChildProcess): readonly number[] => {
-    parts.defer(() => ended(child));
+    parts.defer(() => endProcess(child));
     return [child.pid ?? 0];
   };
   const controllers = spawnControllers({ kubeconfig, grpcPort: server.grpcPort, profileDir });
@@ -67,10 +66,4 @@ export function clusterSystem(kubeconfig: string): MeasuredSystem {
     pids,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
 }
