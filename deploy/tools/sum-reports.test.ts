@@ -38,6 +38,7 @@ const PARTS = {
   empty: { numPassedTests: 0, numFailedTests: 0, testResults: [] },
 };
 for (const [name, report] of Object.entries(PARTS)) writeFileSync(join(folder, name), JSON.stringify(report));
+writeFileSync(join(folder, 'cut'), '{"numPassedTests": 3, "testRes');
 
 it.each([
   [['good', 'good'], '6 passed, 0 failed', 0],
@@ -45,6 +46,7 @@ it.each([
   [['good', 'broken'], 'FAILED c.ts: the file itself\n  no such module\n4 passed, 1 failed', 1],
   [['good', 'cleared'], 'FAILED d.ts: the file itself\n  afterAll\n4 passed, 1 failed', 1],
   [['good', 'empty'], 'FAILED empty: no tests ran\n  \n3 passed, 1 failed', 1],
+  [['cut', 'good'], 'FAILED cut: no tests ran\n  \n3 passed, 1 failed', 1],
   [['good', 'missing'], 'FAILED missing: no tests ran\n  \n3 passed, 1 failed', 1],
 ])('the reports %j', (files, output, code) => {
   const program = join(import.meta.dirname, 'sum-reports.ts');

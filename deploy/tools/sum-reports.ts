@@ -1,6 +1,6 @@
 /**
  * `sum-reports FILE...`: what failed in the tests of all parts and why, then one line of their numbers, from vitest's JSON reports: who
- * has only the end of a long log finds the failures there. A part without a report or without tests failed.
+ * has only the end of a long log finds the failures there. A part without a whole report or without tests failed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -31,10 +31,20 @@ function describe(file: string, test: string, message: string): string {
   return `FAILED ${relative('', file)}: ${test}\n${lines.map((line) => `  ${line.slice(0, LINE_LENGTH)}\n`).join('')}`;
 }
 
+/** Undefined where there is none, or only a part of one, as of a run that was killed. */
+function readReport(file: string): Report | undefined {
+  try {
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Report) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
 let passed = 0;
 const failures: string[] = [];
 for (const part of process.argv.slice(2)) {
-  const report = existsSync(part) ? (JSON.parse(readFileSync(part, 'utf8')) as Report) : undefined;
+  const report = readReport(part);
   passed += report?.numPassedTests ?? 0;
   for (const { name, status, message, assertionResults } of report?.testResults ?? []) {
     const failed = assertionResults.filter((one) => one.status === 'failed');
