@@ -71,8 +71,8 @@ import { measureSpeed, STEPS } from './speed/measure-speed.ts';
 import { figuresOf, HEADING, lineOf, type Row, verdictsOf } from './speed/report.ts';
 import { clusterServer, type MeasuredServer, referenceServer } from './speed/server.ts';
 import { measureRest } from './rest.ts';
-import { describeRun, readRun, saveRun } from './runs.ts';
-import { measureChurn, measureGrowth, measureWay, MIN_ROUNDS } from './way/measure-way.ts';
+import { describeRun, saveRun } from './runs.ts';
+import { measureChurn, measureGrowth, measureWay } from './way/measure-way.ts';
 import { clusterSystem, startDevSystem } from './way/system.ts';
 
 const OTHERS = {
@@ -202,7 +202,6 @@ if (measures.includes(GROWTH)) {
 }
 if (measures.includes(CHURN)) {
   const rounds = options.rounds ?? CHURN_ROUNDS;
-  if (rounds < MIN_ROUNDS) throw new Error(`${CHURN} needs ${MIN_ROUNDS} rounds to tell growth from noise`);
   await using system = await startSystem();
   print(`\n## ${CHURN}: ${system.what}\n`);
   const [pods = 1] = options.pods;
@@ -214,13 +213,13 @@ if (measures.includes(REST)) {
   figures.push(...(await measureRest(cluster, options.minutes, print)));
   cluster.api[Symbol.dispose]();
 }
+const run = describeRun(figures);
+if (options.json !== undefined) saveRun(options.json, run);
 if (options.compare !== undefined) {
-  const { revision, at, processors, figures: saved } = readRun(options.compare);
+  const { revision, at, processors, figures: saved } = options.compare;
   print(`\n## Compared with ${revision} of ${at}, on ${processors}\n`);
-  const now = describeRun(figures).revision;
-  print(comparison({ name: revision, figures: saved }, { name: now, figures }).join('\n'));
+  print(comparison({ name: revision, figures: saved }, { name: run.revision, figures }).join('\n'));
 }
-if (options.json !== undefined) saveRun(options.json, describeRun(figures));
 
 function startSystem(): ReturnType<typeof startDevSystem> {
   if (!options.dev) return Promise.resolve(clusterSystem(options.kubeconfig));

@@ -32,3 +32,16 @@ it('names that do not exist are refused', () => {
     '--endpoints: there is no "xml"; there are json, protobuf, grpc',
   );
 });
+
+it('files that are needed after the measures are looked at before them', () => {
+  expect(() => read('--json', '/no-such-folder/run.json')).toThrow(
+    '--json: /no-such-folder/run.json cannot be written',
+  );
+  expect(() => read('--compare', '/no-such-file')).toThrow('--compare: /no-such-file is no saved run: ENOENT');
+  expect(() => read('--compare', import.meta.filename)).toThrow('is no saved run');
+});
+
+it('churn needs as many rounds as tell growth from noise', () => {
+  expect(() => readOptions(['churn', '--rounds', '5'], ['churn'])).toThrow('no whole number from 6 to 1000');
+  expect(read('pods', '--rounds', '5').rounds).toBe(5);
+});

@@ -1,6 +1,10 @@
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { OptionError, wholeNumber } from '@gantry/base';
+import { errorMessage, OptionError, wholeNumber } from '@gantry/base';
+import { readRun } from './runs.ts';
 import { ENDPOINTS } from './speed/measure-speed.ts';
+import { MIN_ROUNDS } from './way/measure-way.ts';
 
 /** As many as `npm run hollow` plays in one process. */
 const MAX_NODES = 5_000;
@@ -8,7 +12,10 @@ const MAX_OBJECTS = 1_000_000;
 /** A day. */
 const MAX_MINUTES = 1_440;
 
-/** The options of the measures, with the measures that are asked for. Throws an OptionError, or an error of `parseArgs`. */
+/**
+ * The options of the measures, with the measures that are asked for. Throws an OptionError, or an error of `parseArgs`, also for files that
+ * are needed only after the measures, which take hours.
+ */
 export function readOptions(args: readonly string[], known: readonly string[]) {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -38,6 +45,8 @@ export function readOptions(args: readonly string[], known: readonly string[]) {
   const unknown = positionals.filter((name) => !known.includes(name));
   if (unknown.length > 0)
     throw new OptionError('measures', `there is no ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  // Fewer do not tell growth from noise.
+  const leastRounds = positionals.includes('churn') ? MIN_ROUNDS : 1;
   return {
     ...values,
     measures: positionals,
@@ -50,9 +59,28 @@ export function readOptions(args: readonly string[], known: readonly string[]) {
     times: wholeNumber('--times', values.times, 1, 1_000),
     ready: wholeNumber('--ready', values.ready, 1, 10_000),
     services: wholeNumber('--services', values.services, 1, MAX_OBJECTS),
-    rounds: values.rounds === undefined ? undefined : wholeNumber('--rounds', values.rounds, 1, 1_000),
+    rounds: values.rounds === undefined ? undefined : wholeNumber('--rounds', values.rounds, leastRounds, 1_000),
     endpoints: values.endpoints.split(',').map((name) => endpointOf(name)),
+    json: values.json === undefined ? undefined : writableFile('--json', values.json),
+    compare: values.compare === undefined ? undefined : runOf('--compare', values.compare),
   };
+}
+
+function writableFile(option: string, file: string): string {
+  try {
+    accessSync(dirname(file), constants.W_OK);
+    return file;
+  } catch (error) {
+    throw new OptionError(option, `${file} cannot be written: ${errorMessage(error)}`);
+  }
+}
+
+function runOf(option: string, file: string): ReturnType<typeof readRun> {
+  try {
+    return readRun(file);
+  } catch (error) {
+    throw new OptionError(option, `${file} is no saved run: ${errorMessage(error)}`);
+  }
 }
 
 function endpointOf(name: string): string {

@@ -107,15 +107,18 @@ export async function* measureWatches(
   }
 }
 
-/** Counts events over all watchers, and resolves when a number is reached. */
-class Arrivals {
+/** Counts events over all watchers, and resolves when a number is reached. A failure rejects the present wait, or the next one. */
+export class Arrivals {
   readonly #watchers: number;
   #count = 0;
   #wanted = Number.POSITIVE_INFINITY;
   #waiting = Promise.withResolvers<void>();
+  readonly #failed = Promise.withResolvers<never>();
 
   constructor(watchers: number) {
     this.#watchers = watchers;
+    // Thrown by `reached`.
+    this.#failed.promise.catch(() => undefined);
   }
 
   add(count: number): void {
@@ -124,7 +127,7 @@ class Arrivals {
   }
 
   fail(error: unknown): void {
-    this.#waiting.reject(error);
+    this.#failed.reject(error);
   }
 
   async reached(each: number): Promise<void> {
@@ -136,7 +139,10 @@ class Arrivals {
       () => Promise.reject(new Error(`${this.#count} of ${this.#wanted} events came`)),
       () => undefined,
     );
-    await Promise.race([this.#waiting.promise, timeout]);
-    late.abort();
+    try {
+      await Promise.race([this.#waiting.promise, this.#failed.promise, timeout]);
+    } finally {
+      late.abort();
+    }
   }
 }
