@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { errorMessage } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
-import { unpackedVolume } from '../snapshot/restore-lock.ts';
+import { removeUnpacked, unpackedVolume } from '../snapshot/restore-lock.ts';
 import type { ChaosContainer, ChaosEngine, Limits } from './engine.ts';
 import { untilRight } from './workloads/until-right.ts';
 
@@ -130,7 +130,7 @@ async function endRestore(tools: UndoTools, file: string): Promise<void> {
       `etcd does not serve after the restore of ${file}, which npm run snapshot -- restore can repeat: ${wrong.join('; ')}`,
     );
   }
-  await engine.docker(['volume', 'rm', '-f', unpackedVolume(clusterId)]);
+  await removeUnpacked((args) => engine.docker(args), clusterId);
   rmSync(file, { force: true });
 }
 

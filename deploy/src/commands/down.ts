@@ -14,7 +14,7 @@ import { removePodLeftovers } from '../cluster/pod-leftovers.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress } from '../machine/progress.ts';
 import { createShell, mustRun } from '../machine/shell.ts';
-import { unpackedVolume } from '../snapshot/restore-lock.ts';
+import { removeUnpacked } from '../snapshot/restore-lock.ts';
 import { isSettingsLink, readSettings } from '../settings/ensure-settings.ts';
 import { runCommand } from './run-command.ts';
 
@@ -59,7 +59,7 @@ await runCommand(async () => {
   );
   // Those of campaigns that were killed, and of a restore.
   await removeImages(shell, settings.clusterId);
-  await mustRun(shell, 'docker', ['volume', 'rm', '-f', unpackedVolume(settings.clusterId)]);
+  await removeUnpacked((args) => mustRun(shell, 'docker', args), settings.clusterId);
   if (data === 'remove') {
     rmSync(kubeconfigOf(config), { force: true });
     if (isSettingsLink(config)) rmSync(join(config.root, '.env'));

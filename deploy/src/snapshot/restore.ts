@@ -10,7 +10,7 @@ import { CommandError } from '../machine/command-error.ts';
 import { mustRun } from '../machine/shell.ts';
 import { ETCD_UID } from '../pki/roles.ts';
 import { inContainer, keyVolumes, LIMIT_MS, POLL_MS, presentSealingKeys } from './key-volumes.ts';
-import { lockRestore, unpackedVolume } from './restore-lock.ts';
+import { lockRestore, removeUnpacked, unpackedVolume } from './restore-lock.ts';
 import { parseSnapshotFacts, type SnapshotFacts, unreadableSecrets } from './snapshot-file.ts';
 
 const clock = systemClock;
@@ -29,7 +29,7 @@ async function withContents(
   const { shell, etcd, progress } = context;
   if (!existsSync(file)) throw new CommandError(`there is no file ${file}`);
   const volume = unpackedVolume(context.clusterId);
-  const remove = () => mustRun(shell, 'docker', ['volume', 'rm', '-f', volume]);
+  const remove = () => removeUnpacked((args) => mustRun(shell, 'docker', args), context.clusterId);
   await remove();
   await mustRun(shell, 'docker', ['volume', 'create', volume]);
   try {
