@@ -67,9 +67,9 @@ async function showStatus({ etcd, progress }: OpenCluster): Promise<void> {
   progress.line(alarms === '' ? 'no alarm' : alarms);
 }
 
-function refuseUnknown(name: string, { layout }: EtcdTools): void {
-  if (layout.members.includes(name)) return;
-  throw new CommandError(`there is no member ${name}`, `members: ${layout.members.join(', ')}`);
+function refuseUnknown(name: string, members: readonly string[]): void {
+  if (members.includes(name)) return;
+  throw new CommandError(`there is no member ${name}`, `members: ${members.join(', ')}`);
 }
 
 /**
@@ -91,13 +91,14 @@ async function add({ config, etcd }: OpenCluster): Promise<void> {
   storeMembers(config, [...members, name].sort());
   const grown = await openCluster();
   await replace(grown, name);
-  await tellServices(grown);
+  await updateServices(grown);
 }
 
 /** Removes a member with its data, for good. It can be called again if it ended early. */
 async function remove(cluster: OpenCluster, name: string): Promise<void> {
   const { config, etcd, project, progress } = cluster;
-  refuseUnknown(name, etcd);
+  // Also one that the settings name no more: the command may have ended before its data was removed.
+  refuseUnknown(name, MEMBER_SERVICES);
   const members = await membersOf(etcd);
   checkRemoval(name, members);
   const removed = members.find((member) => member.name === name);
@@ -117,7 +118,7 @@ async function remove(cluster: OpenCluster, name: string): Promise<void> {
   });
   const shrunk = await openCluster();
   await progress.step('its data removed', () => emptyData(shrunk, name));
-  await tellServices(shrunk);
+  await updateServices(shrunk);
 }
 
 /** A leader of etcd that ends without this is replaced by an election, for which writes wait. */
@@ -131,7 +132,7 @@ async function giveUpLeadership(etcd: EtcdTools, name: string, others: readonly 
  * Replaces the services that have the addresses of etcd's members in their settings, as `up` does, when the API is ready: it may not be for a
  * moment after the members have changed.
  */
-async function tellServices({ config, project, progress, shell }: OpenCluster): Promise<void> {
+async function updateServices({ config, project, progress, shell }: OpenCluster): Promise<void> {
   const wait = { clock, what: 'the API', timeoutMs: LIMIT_MS, everyMs: POLL_MS };
   await progress.step('services know the members', async (note) => {
     using api = openApi(config);
@@ -143,7 +144,7 @@ async function tellServices({ config, project, progress, shell }: OpenCluster): 
 /** Removes a member with its data, and adds it again as a learner, which becomes a voter when it has all data. */
 async function replace(cluster: OpenCluster, name: string): Promise<void> {
   const { clusterId, etcd, project, progress, shell } = cluster;
-  refuseUnknown(name, etcd);
+  refuseUnknown(name, etcd.layout.members);
   const members = await membersOf(etcd);
   checkReplacement(name, members);
   const old = members.find((member) => member.name === name);
