@@ -85,7 +85,7 @@ test('the artefacts say what was not healthy, whenever that changes, also if nob
   await result;
   expect(health.map((record) => record.problems)).toEqual([
     ['scheduler-1 is not running'],
-    ['nobody can look at the cluster: docker ps failed'],
+    ['the state of the cluster cannot be read: docker ps failed'],
     [],
   ]);
   expect(health.map(({ round, lookMs }) => [round, lookMs])).toEqual([

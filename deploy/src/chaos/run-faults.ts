@@ -185,7 +185,7 @@ async function problemsOf(cluster: FaultRun['cluster']): Promise<readonly string
   try {
     return await cluster.problems();
   } catch (error) {
-    if (error instanceof CommandError) return [`nobody can look at the cluster: ${errorMessage(error)}`];
+    if (error instanceof CommandError) return [`the state of the cluster cannot be read: ${errorMessage(error)}`];
     throw error;
   }
 }
