@@ -10,10 +10,10 @@ const SCHEDULED = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
 /**
  * I16 (Kubernetes: Job tracking with finalizers, CronJob). `status.succeeded` of a Job counts each succeeded pod at most once, never
- * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created beside as many
- * active ones as the parallelism, for an index that has completed, or that another active pod has. A CronJob creates one Job for each scheduled time. Marks of clients show no index
- * that ran again in a pod that was created after another one's success had been committed, unless that one was being deleted when it
- * succeeded. From etcd's history and the clients' marks.
+ * falls, and equals their number when the Job is complete. No more pods succeed than completions + parallelism. No pod is created beside as
+ * many active ones as the parallelism, for an index that has completed, or that another active pod has. A CronJob creates one Job for each
+ * scheduled time. Marks of clients show no index that ran again in a pod that was created after another one's success had been committed,
+ * unless that one was being deleted when it succeeded. From etcd's history and the clients' marks.
  */
 export const jobsCountOnce: Invariant = {
   id: 'I16',

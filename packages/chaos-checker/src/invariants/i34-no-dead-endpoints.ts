@@ -6,9 +6,9 @@ import { Recent } from './recent.ts';
 /**
  * I34 (Kubernetes: EndpointSlices). No request to a Service is answered by a pod that has not been ready, whose node has been lost, or which
  * the Service has not selected, for longer than the bound, and none fails while a pod of the Service has been ready for that long. Time while
- * faults act does not count. At no
- * time, a request is answered by a pod none of whose readiness probes has succeeded, by the pod's own record. Services that publish unready
- * addresses are left out. From the clients' records, by the uid of the pod that answered, and etcd's history.
+ * faults act does not count. At no time, a request is answered by a pod none of whose readiness probes has succeeded, by the pod's own
+ * record. Services that publish unready addresses are left out. From the clients' records, by the uid of the pod that answered, and etcd's
+ * history.
  */
 export const noDeadEndpoints: Invariant = {
   id: 'I34',
