@@ -63,7 +63,9 @@ function sideOf(file: string, all: readonly Cell[], { only }: Options): Side {
   return { file, cells: only.length === 0 ? all : all.filter(isAsked) };
 }
 
-const readTrials = ({ file }: Side) => (existsSync(file) ? parseTrials(readFileSync(file, 'utf8'), file) : []);
+function readTrials({ file }: Side): readonly Trial[] {
+  return existsSync(file) ? parseTrials(readFileSync(file, 'utf8'), file) : [];
+}
 
 async function makeAllTrials(opened: OpenCluster, options: Options, ours: Side, kubernetes: Side): Promise<void> {
   const { minutes, kubernetes: programs } = options;
