@@ -1,6 +1,5 @@
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { silentLog } from '@gantry/controller-runtime/testing';
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -10,9 +9,9 @@ import {
   EVENTS,
   SECRETS,
 } from '@gantry/objects';
-import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createOperator, type Desired, declare, type Observed } from './index.ts';
+import { type Desired, declare, type Observed } from './index.ts';
+import { startOperator } from './testing/start-operator.ts';
 
 const spec = {
   selector: { matchLabels: { a: 'b' } },
@@ -36,13 +35,12 @@ describe('a declared controller', () => {
   let client: FakeObjectClient;
   let stop: AbortController;
   let ended: Promise<void>;
-  let errors: unknown[];
+  let errors: readonly unknown[];
   let desire: (observed: Observed<Deployment>) => Desired<Deployment>;
   beforeEach(async () => {
     clock = new ManualClock();
     client = new FakeObjectClient(clock);
     stop = new AbortController();
-    errors = [];
     desire = () => ({ objects: [configMap('one', { k: 'v' })] });
     const controller = declare({
       name: 'c',
@@ -50,21 +48,7 @@ describe('a declared controller', () => {
       owns: [CONFIG_MAPS, SECRETS],
       desire: (observed) => desire(observed),
     });
-    const logger = {
-      ...silentLogger,
-      child: () => silentLog as never,
-      warn: (fields: object) => errors.push((fields as { err?: unknown }).err),
-    };
-    const cluster = { client, namespace: 'a', [Symbol.dispose]: () => undefined };
-    ended = createOperator({
-      name: 'op',
-      controllers: [controller],
-      cluster,
-      clock,
-      random: () => 0.5,
-      logger,
-    }).runUntil(stop.signal);
-    await clock.advance(0);
+    ({ ended, errors } = await startOperator(controller, { client, clock, signal: stop.signal }));
   });
   afterEach(async () => {
     stop.abort();

@@ -1,9 +1,9 @@
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { CONFIG_MAPS, type ConfigMap, EVENTS, SECRETS } from '@gantry/objects';
-import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createOperator, declare, OutsideError } from './index.ts';
+import { declare, OutsideError } from './index.ts';
+import { startOperator } from './testing/start-operator.ts';
 
 const KEY = { namespace: 'a', name: 'site' };
 const FINALIZER = 'example.com/names';
@@ -47,13 +47,12 @@ describe('a declared controller of what is outside', () => {
   let dns: Dns;
   let stop: AbortController;
   let ended: Promise<void>;
-  let errors: unknown[];
+  let errors: readonly unknown[];
   beforeEach(async () => {
     clock = new ManualClock();
     client = new FakeObjectClient(clock);
     dns = new Dns();
     stop = new AbortController();
-    errors = [];
     const controller = declare({
       name: 'sites',
       for: CONFIG_MAPS,
@@ -73,17 +72,7 @@ describe('a declared controller of what is outside', () => {
         };
       },
     });
-    const warn = (fields: object) => errors.push((fields as { err?: unknown }).err);
-    const logger = { ...silentLogger, warn };
-    ended = createOperator({
-      name: 'op',
-      controllers: [controller],
-      cluster: { client, namespace: 'a', [Symbol.dispose]: () => undefined },
-      clock,
-      random: () => 0.5,
-      logger,
-    }).runUntil(stop.signal);
-    await clock.advance(0);
+    ({ ended, errors } = await startOperator(controller, { client, clock, signal: stop.signal }));
   });
   afterEach(async () => {
     stop.abort();
