@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { FAULT_KINDS } from '../faults/index.ts';
 import { CELLS } from './cells.ts';
 import { formatTable, nextCell, parseTrials, type Trial } from './table.ts';
@@ -54,4 +58,27 @@ test.each([
 test('trials are read as they were written', () => {
   const trials = [trialOf(first, 5), trialOf(second)];
   expect(parseTrials(trials.map((trial) => `${JSON.stringify(trial)}\n`).join(''), 'f')).toEqual(trials);
+});
+
+test('the command prints the table of a file without a cluster, and names the cells when none is chosen', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'failover-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const trial = trialOf(first, 10);
+  writeFileSync(join(folder, 'trials.jsonl'), `${JSON.stringify(trial)}\n`);
+  const command = resolve(import.meta.dirname, '../../commands/chaos-failover.ts');
+  const options = ['--conditions=gantry-source', '--disable-warning=ExperimentalWarning', command];
+  const env = { ...process.env, GANTRY_HOME: join(folder, 'home'), INIT_CWD: folder };
+  const run = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...options, ...args], { env, encoding: 'utf8' });
+    return { status, stdout, stderr };
+  };
+  expect(run('--table', '--file', 'trials.jsonl')).toEqual({
+    status: 0,
+    stdout: `${formatTable([trial])}\n`,
+    stderr: '',
+  });
+  const { status, stderr } = run('--only', 'one', '--only', 'two');
+  expect(status).toBe(1);
+  expect(stderr).toContain('gantry: --only: no cell contains "one" or "two"');
+  expect(stderr).toContain(`${first.component}: ${first.fault}`);
 });
