@@ -26,6 +26,15 @@ export class Activity {
     }
   }
 
+  /** Steps until the work has settled. */
+  async until(work: Promise<unknown>): Promise<void> {
+    let isSettled = false;
+    const settle = (): void => void (isSettled = true);
+    work.then(settle, settle);
+    while (!isSettled) await this.step();
+    await work;
+  }
+
   /** Runs everything that does not wait for the clock, and then moves the clock to the next timer. */
   async step(): Promise<void> {
     let before = this.#revision();

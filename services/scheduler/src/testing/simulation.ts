@@ -73,16 +73,16 @@ class Simulation {
     const { clock } = this.#server;
     void this.#follow();
     const dice = createDice(this.#seed, 'users');
-    await this.#until(this.#begin(dice));
+    await this.#activity.until(this.#begin(dice));
     this.#beginFaults();
-    await this.#until(this.#use(dice));
+    await this.#activity.until(this.#use(dice));
     this.#faults = undefined;
     this.#writesLeft = Number.POSITIVE_INFINITY;
     await this.#untilQuiet();
     this.#judge.judgeEnd();
     const { changes } = this.#judge;
     this.#process?.abort();
-    await this.#until(this.#elect());
+    await this.#activity.until(this.#elect());
     await this.#untilQuiet();
     const written = this.#judge.changes - changes;
     if (written > 0) this.#judge.violations.push(`I15: a new leader at rest wrote ${written} times, at ${clock.now()}`);
@@ -250,16 +250,6 @@ class Simulation {
     for (const since = clock.now(); clock.now() < Math.max(since, this.#judge.changedAt) + QUIET_MS; ) {
       await this.#activity.step();
     }
-  }
-
-  async #until(work: Promise<void>): Promise<void> {
-    let done = false;
-    const finished = () => {
-      done = true;
-    };
-    work.then(finished, finished);
-    while (!done) await this.#activity.step();
-    await work;
   }
 }
 

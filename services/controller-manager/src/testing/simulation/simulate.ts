@@ -114,7 +114,7 @@ class Simulation {
     const { clock } = this.#server;
     const begin = clock.now();
     this.#watch();
-    await this.#until(this.#prepare());
+    await this.#activity.until(this.#prepare());
     if (this.#options.faults === 'many') this.#beginFaults();
     const { seed, steps = createHistory(seed, controllerNames()) } = this.#options;
     const users = {
@@ -129,7 +129,7 @@ class Simulation {
     const played = playHistory(users, steps).catch((error: unknown) => {
       this.#violations.push(`I21: ${errorMessage(error)}`);
     });
-    await this.#until(played);
+    await this.#activity.until(played);
     this.#endFaults();
     await this.#untilAtRest();
     const restBegin = this.#options.restMs === undefined ? clock.now() - MINUTE_MS : clock.now();
@@ -263,7 +263,7 @@ class Simulation {
   async #restartAtRest(end: readonly string[]): Promise<void> {
     const before = this.#trace.length;
     this.#manager?.crash();
-    await this.#until(this.#elect());
+    await this.#activity.until(this.#elect());
     this.#changedMs = this.#server.clock.now();
     await this.#untilAtRest();
     const written = this.#trace
@@ -285,16 +285,6 @@ class Simulation {
         return;
       }
     }
-  }
-
-  async #until(work: Promise<unknown>): Promise<void> {
-    let done = false;
-    const finished = () => {
-      done = true;
-    };
-    work.then(finished, finished);
-    while (!done) await this.#activity.step();
-    await work;
   }
 }
 
