@@ -8,7 +8,7 @@ import { type ChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
 import { type Cell, CELLS, KUBERNETES_CELLS } from '../chaos/failover/cells.ts';
 import { makeTrials, type TrialRun } from '../chaos/failover/run-trials.ts';
-import { formatTable, parseTrials } from '../chaos/failover/table.ts';
+import { formatTable, parseTrials, type Trial } from '../chaos/failover/table.ts';
 import { chaosFolder, Journal } from '../chaos/journal.ts';
 import { ForgottenSteps, startKubernetes } from '../chaos/kubernetes.ts';
 import { removeImages, removeNamespace } from '../chaos/leftovers.ts';
