@@ -1,12 +1,12 @@
 /** `npm run etcd -- status | replace MEMBER | add | remove MEMBER | defragment | disarm`: what an operator does with the members of etcd. */
 import { parseArgs } from 'node:util';
-import { systemClock } from '@gantry/base';
+import { errorMessage, systemClock } from '@gantry/base';
 import { openApi } from '../cluster/api.ts';
 import { createVolume } from '../cluster/compose.ts';
 import { checkRemoval, checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
 import { type EtcdTools, initialCluster } from '../cluster/etcd-tools.ts';
 import { type OpenCluster, openCluster } from '../cluster/open-cluster.ts';
-import { untilSucceeds, waitUntil } from '../cluster/wait-until.ts';
+import { type Look, untilSucceeds, waitUntil } from '../cluster/wait-until.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { rollingUpdate } from '../rolling-update/rolling-update.ts';
@@ -156,8 +156,9 @@ async function replace(cluster: OpenCluster, name: string): Promise<void> {
     if (old !== undefined) await etcd.ctl(others, ['member', 'remove', old.id]);
     await emptyData(cluster, name);
   });
-  await progress.step(`${name} added as a learner`, async () => {
-    await etcd.ctl(others, ['member', 'add', name, `--peer-urls=https://${name}:2380`, '--learner']);
+  await progress.step(`${name} added as a learner`, async (note) => {
+    const wait = { clock, what: `adding ${name}`, timeoutMs: LIMIT_MS, everyMs: POLL_MS };
+    await waitUntil(wait, () => addLearner(etcd, others, name), note);
     // Only this first start joins a cluster that exists; afterwards the data says so.
     const names = [...members.map((member) => member.name), name];
     const environment = [
@@ -186,6 +187,19 @@ async function replace(cluster: OpenCluster, name: string): Promise<void> {
     await untilSucceeds(wait, serve, note);
     note('');
   });
+}
+
+/** etcd's strict check of reconfigurations refuses a member until all voters have been connected for five seconds. */
+const NOT_CONNECTED_LONG_ENOUGH = 'etcdserver: unhealthy cluster';
+
+async function addLearner(etcd: EtcdTools, others: readonly string[], name: string): Promise<Look<undefined>> {
+  try {
+    await etcd.ctl(others, ['member', 'add', name, `--peer-urls=https://${name}:2380`, '--learner']);
+  } catch (error) {
+    if (!errorMessage(error).includes(NOT_CONNECTED_LONG_ENOUGH)) throw error;
+    return { done: false, missing: 'members of etcd have not been connected for five seconds' };
+  }
+  return { done: true, value: undefined };
 }
 
 /** Why a container that should run has ended: its last line. Undefined while it runs. */
