@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
+import { replaceFile } from '../machine/replace-file.ts';
 import type { UndoStep } from './undo.ts';
 
 /** What a campaign has changed and not undone yet. */
@@ -51,12 +52,10 @@ export class Journal {
     rmSync(this.#file, { force: true });
   }
 
-  /** Written beside and renamed, so that a crash leaves the former or the new content. */
   #write(content: JournalContent): void {
     this.#content = content;
     mkdirSync(dirname(this.#file), { recursive: true });
-    writeFileSync(`${this.#file}.new`, JSON.stringify(content));
-    renameSync(`${this.#file}.new`, this.#file);
+    replaceFile(this.#file, JSON.stringify(content));
   }
 }
 

@@ -30,6 +30,21 @@ export function parseMembers(text: string, healthy: ReadonlySet<string>): readon
     });
 }
 
+/** What `etcdctl endpoint status -w json` says of a member. */
+export interface EndpointStatus {
+  readonly Endpoint: string;
+  readonly Status: {
+    /** Ids have 64 bits. They are only compared with each other, so the nearest double is enough. */
+    readonly header: { readonly member_id: number };
+    readonly leader: number;
+    readonly version: string;
+    readonly dbSize: number;
+    readonly errors?: readonly string[];
+  };
+}
+
+export const isLeader = ({ Status: { leader, header } }: EndpointStatus) => leader === header.member_id;
+
 /** For a member that is down, etcdctl waits as long as it may. */
 const READ_LIMIT = '--command-timeout=10s';
 

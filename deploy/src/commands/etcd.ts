@@ -3,7 +3,15 @@ import { parseArgs } from 'node:util';
 import { errorMessage, systemClock } from '@gantry/base';
 import { openApi } from '../cluster/api.ts';
 import { createVolume } from '../cluster/compose.ts';
-import { checkRemoval, checkReplacement, healthyMembers, type Member, parseMembers } from '../cluster/etcd-members.ts';
+import {
+  checkRemoval,
+  checkReplacement,
+  type EndpointStatus,
+  healthyMembers,
+  isLeader,
+  type Member,
+  parseMembers,
+} from '../cluster/etcd-members.ts';
 import { type EtcdTools, initialCluster } from '../cluster/etcd-tools.ts';
 import { type OpenCluster, openCluster } from '../cluster/open-cluster.ts';
 import { type Look, untilSucceeds, waitUntil } from '../cluster/wait-until.ts';
@@ -123,9 +131,11 @@ async function remove(cluster: OpenCluster, name: string): Promise<void> {
 
 /** A leader of etcd that ends without this is replaced by an election, for which writes wait. */
 async function giveUpLeadership(etcd: EtcdTools, name: string, others: readonly Member[]): Promise<void> {
-  const [, , , , isLeader] = (await etcd.ctl([name], ['endpoint', 'status', '-w', 'simple'])).split(', ');
+  const leaders = (JSON.parse(await etcd.ctl([name], ['endpoint', 'status', '-w', 'json'])) as EndpointStatus[]).filter(
+    isLeader,
+  );
   const successor = others.find(({ role }) => role === 'voter');
-  if (isLeader === 'true' && successor !== undefined) await etcd.ctl([name], ['move-leader', successor.id]);
+  if (leaders.length > 0 && successor !== undefined) await etcd.ctl([name], ['move-leader', successor.id]);
 }
 
 /**

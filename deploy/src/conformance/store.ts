@@ -1,6 +1,7 @@
 /** What the command keeps between runs, all in one ignored folder. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '../machine/replace-file.ts';
 import { type JunitCase, parseJunit } from './junit.ts';
 import { formatRunState, parseRunState, type RunState } from './run-state.ts';
 import { type DatedResult, mergeResults } from './test-result.ts';
@@ -85,8 +86,7 @@ export class Store {
 
   #write(name: string, text: string): string {
     const file = join(this.#folder, name);
-    writeFileSync(`${file}.new`, text);
-    renameSync(`${file}.new`, file);
+    replaceFile(file, text);
     return file;
   }
 }

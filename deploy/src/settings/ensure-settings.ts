@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { settingsFileOf } from '../cluster/compose.ts';
 import type { ServiceImages } from '../cluster/service-image.ts';
@@ -6,6 +6,7 @@ import type { CommandConfig } from '../config.ts';
 import { checkSettings } from './check-settings.ts';
 import { readInUse } from './in-use.ts';
 import { CommandError } from '../machine/command-error.ts';
+import { replaceFile } from '../machine/replace-file.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import {
   chooseSettings,
@@ -96,7 +97,7 @@ export function storeSettings(
     GANTRY_OVERLAYS: config.overlays.join(','),
     COMPOSE_FILE: ['docker-compose.yml', ...config.overlays.map((name) => `deploy/compose/${name}.yml`)].join(':'),
   });
-  if (before !== text) writeFileSync(file, text);
+  if (before !== text) replaceFile(file, text);
   const link = join(config.root, '.env');
   const target = relative(config.root, file);
   if (config.homeKind !== 'checkout' || lstatSync(link, { throwIfNoEntry: false }) !== undefined) return;
@@ -107,7 +108,7 @@ export function storeSettings(
 export function storeMembers(config: CommandConfig, members: readonly string[]): void {
   const settings = mustReadSettings(config);
   const file = settingsFileOf(config);
-  writeFileSync(
+  replaceFile(
     file,
     formatSettings(settings, { ...variablesIn(readFileSync(file, 'utf8')), ...formatMembers(members) }),
   );

@@ -4,7 +4,7 @@ import { type Clock, errorMessage, systemClock, withDeadline } from '@gantry/bas
 import type { HttpClient } from '@gantry/client';
 import { adminCertificate, openApi } from '../cluster/api.ts';
 import { openProject, type Project, type ServiceContainer } from '../cluster/compose.ts';
-import { failingMembers } from '../cluster/etcd-members.ts';
+import { type EndpointStatus, failingMembers, isLeader } from '../cluster/etcd-members.ts';
 import { withHealthNow } from '../cluster/health-checks.ts';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
@@ -72,17 +72,6 @@ async function factsOfServices(
   return { clusterId, now: clock.now(), containers, etcd: [], certificates: [], ...fromApi };
 }
 
-interface EndpointStatus {
-  readonly Endpoint: string;
-  readonly Status: {
-    readonly header: { readonly member_id: number };
-    readonly leader: number;
-    readonly version: string;
-    readonly dbSize: number;
-    readonly errors?: readonly string[];
-  };
-}
-
 /**
  * The members of etcd among the containers. All are queried at once, from a temporary container with the apiserver's certificate: etcd shows
  * its status only to `root`, the apiserver's user. Members that do not respond are missing in the output.
@@ -102,17 +91,17 @@ export async function askMembers(
   ]);
   return members.map(({ service }, index) => {
     const quotaBytes = quotas[index] ?? DEFAULT_QUOTA_BYTES;
-    const status = found.find(({ Endpoint }) => Endpoint === endpointOf(service))?.Status;
+    const answer = found.find(({ Endpoint }) => Endpoint === endpointOf(service));
     const ended = failing.find(({ name }) => name === service);
     const state = ended === undefined ? 'unreachable' : 'restarting';
     const cause = ended === undefined ? {} : { cause: ended.cause };
-    if (status === undefined)
+    if (answer === undefined)
       return { name: service, state, ...cause, role: '', version: '', dbBytes: 0, quotaBytes, alarms: [] };
+    const { Status: status } = answer;
     return {
       name: service,
       state: 'healthy',
-      // Ids have 64 bits. They are only compared with each other, so the nearest double is enough.
-      role: status.leader === 0 ? 'no leader' : status.header.member_id === status.leader ? 'leader' : 'follower',
+      role: status.leader === 0 ? 'no leader' : isLeader(answer) ? 'leader' : 'follower',
       version: status.version,
       dbBytes: status.dbSize,
       quotaBytes,
