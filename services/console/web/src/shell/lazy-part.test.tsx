@@ -16,7 +16,10 @@ class Boundary extends Component<{ readonly children: ReactNode }> {
 }
 
 /** Shows a part whose file is loaded by `load`, on a page whose server is `server`. */
-async function show(load: () => Promise<{ Part: () => ReactNode }>, server: () => Promise<Response>) {
+async function show(
+  load: () => Promise<{ Part: () => ReactNode }>,
+  server: (path: string, request: RequestInit) => Promise<Response>,
+) {
   vi.stubGlobal('fetch', vi.fn(server));
   const Part = lazyPart(load, 'Part');
   // Without this, React does not continue what waits for a promise of its own.
@@ -86,6 +89,25 @@ it('is asked for again when the network is back, and not before', async () => {
   await show(load, server);
   await screen.findByText('the part');
   expect([server.mock.calls.length, load.mock.calls.length, reload.mock.calls.length]).toEqual([2, 2, 0]);
+});
+
+it('is asked for again after a request that nobody responded to in time', async () => {
+  const deadline = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(deadline.signal);
+  const load = vi.fn(async () => Promise.reject<typeof loaded>(new TypeError(MISSING)));
+  const server = vi.fn(async (_path: string, { signal }: RequestInit) => {
+    if (signal !== deadline.signal) return new Response();
+    const { promise, reject } = Promise.withResolvers<Response>();
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+    return await promise;
+  });
+  await show(load, server);
+  await waitFor(() => expect(server).toHaveBeenCalledTimes(1));
+  expect(timeout).toHaveBeenCalledWith(10_000);
+  load.mockResolvedValue(loaded);
+  deadline.abort(new DOMException('no response in time', 'TimeoutError'));
+  await screen.findByText('the part');
+  expect(server).toHaveBeenCalledTimes(2);
 });
 
 it('waits while something in front of the console responds in its place', async () => {

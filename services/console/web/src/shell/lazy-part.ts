@@ -3,6 +3,8 @@ import { type ComponentType, createElement, lazy, type ReactNode, useState } fro
 import { createQueries } from './queries.ts';
 
 const queries = createQueries();
+/** One that hangs would keep all parts from being asked for again: they wait for the same request. */
+const DEADLINE_MS = 10_000;
 
 /**
  * A component of a file that is loaded when it is shown. If that fails, it is asked for again as soon as the server responds. Browsers that keep
@@ -27,7 +29,11 @@ function untilServerResponds(): Promise<true> {
   return queries.fetchQuery({
     queryKey: ['server'],
     queryFn: async () => {
-      const { ok, status } = await fetch('/', { method: 'HEAD', cache: 'no-store' });
+      const { ok, status } = await fetch('/', {
+        method: 'HEAD',
+        cache: 'no-store',
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      });
       if (!ok) throw new UnavailableError(`the console responds with ${status}`);
       return true as const;
     },
