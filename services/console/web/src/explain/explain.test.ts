@@ -275,7 +275,10 @@ describe('explainWorkload', () => {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
       metadata: { name: 'small' },
-      status: { hard: { pods: '1', services: '5' }, used: { pods: '1', services: '1' } },
+      status: {
+        hard: { pods: '1', services: '5', secrets: '3', 'requests.storage': '1Gi' },
+        used: { pods: '1', services: '1', secrets: '3', 'requests.storage': '1Gi' },
+      },
     };
     const event = { reason: 'FailedCreate', message: 'exceeded quota', involvedObject: { uid: 'new' } };
     const found = texts(deployment(), {
@@ -304,10 +307,12 @@ describe('explainWorkload', () => {
   describe('of a StatefulSet or DaemonSet, why pods have an earlier revision', () => {
     const of = (kind: string, status: object, updateStrategy: object = {}) =>
       texts({ ...deployment(status, { updateStrategy }), kind })[0];
+    const REPLACES =
+      'Its strategy replaces pods while no more than 1 are unavailable: one that does not become ready holds up the others.';
 
     it('says how many, and what the strategy does', () => {
       expect(of('StatefulSet', { replicas: 3, updatedReplicas: 1 })).toBe(
-        '1 of 3 pods have the newest revision. Its strategy replaces pods while no more than 1 are unavailable: one that does not become ready holds up the others.',
+        `1 of 3 pods have the newest revision. ${REPLACES}`,
       );
       const daemons = { desiredNumberScheduled: 4, currentNumberScheduled: 4, updatedNumberScheduled: 2 };
       const rollingUpdate = { maxUnavailable: '25%' };
@@ -318,7 +323,25 @@ describe('explainWorkload', () => {
     it('says that nobody replaces them, or not those below a partition', () => {
       const status = { replicas: 3, updatedReplicas: 1 };
       expect(of('StatefulSet', status, { type: 'OnDelete' })).toContain('when somebody deletes it');
-      expect(of('StatefulSet', status, { rollingUpdate: { partition: 2 } })).toContain('Its partition is 2');
+      const spec = { updateStrategy: { rollingUpdate: { partition: 2 } } };
+      const partitioned = (more: object, ...revisions: readonly string[]) => {
+        const namespacePods = revisions.map((revision, index) => {
+          const labels = { 'controller-revision-hash': revision };
+          return pod({}, {}, { ...owner('StatefulSet', 'd'), uid: `${index}`, name: `web-${index + 9}`, labels });
+        });
+        const set = deployment({ replicas: 4, updatedReplicas: 1, updateRevision: 'new' }, { ...spec, ...more });
+        return texts({ ...set, kind: 'StatefulSet' }, { namespacePods })[0];
+      };
+      const kept = '1 of 4 pods have the newest revision. Its partition is 2: pods with numbers below';
+      const ordinals = { start: 9 };
+      expect(partitioned({ ordinals }, 'old', 'old', 'new', 'new')).toBe(`${kept} 11 keep their revision.`);
+      expect(partitioned({ ordinals }, 'old', 'old', 'old', 'new'), 'one that it does not keep').toBe(
+        `${kept} 11 keep their revision. Not kept by it: web-11. ${REPLACES}`,
+      );
+      expect(partitioned({}, 'old', 'new'), 'numbers, not places in a list').toBe(
+        `${kept} 2 keep their revision. Not kept by it: web-9. ${REPLACES}`,
+      );
+      expect(partitioned({}), 'no pod may be listed').toBe(`${kept} 2 keep their revision. ${REPLACES}`);
     });
 
     it('says nothing of it when all have the newest one', () => {

@@ -21,6 +21,10 @@ interface Workload extends KubeObject {
 }
 
 const TEMPLATE_HASH = 'pod-template-hash';
+/** On pods of a StatefulSet: the name of their revision. */
+const REVISION_HASH = 'controller-revision-hash';
+/** What a new pod adds to in a quota. Others, such as `secrets` and `requests.storage`, keep no pod from being made. */
+const COUNTED_OF_PODS = /^(?:pods|count\/pods|cpu|memory|ephemeral-storage|limits\..+|requests\.(?!storage$).+)$/;
 /** Pods that are explained one by one. */
 const EXPLAINED = 20;
 
@@ -61,7 +65,8 @@ interface Parts {
 }
 
 function plainParts(workload: Workload, { namespacePods }: WorkloadSurroundings): Parts {
-  return { findings: revisionFindings(workload), pods: podsOf(workload, namespacePods), makers: [workload] };
+  const pods = podsOf(workload, namespacePods);
+  return { findings: revisionFindings(workload, pods), pods, makers: [workload] };
 }
 
 interface UpdateStrategy {
@@ -70,21 +75,39 @@ interface UpdateStrategy {
 }
 
 /** Why pods of a StatefulSet or DaemonSet still have an earlier revision. */
-function revisionFindings({ kind, spec, status = {} }: Workload): readonly Finding[] {
+function revisionFindings({ kind, spec = {}, status = {} }: Workload, pods: readonly Pod[]): readonly Finding[] {
   const isDaemonSet = kind === 'DaemonSet';
   if (!isDaemonSet && kind !== 'StatefulSet') return [];
   const updated = Number(status[isDaemonSet ? 'updatedNumberScheduled' : 'updatedReplicas'] ?? 0);
   const all = Number(status[isDaemonSet ? 'currentNumberScheduled' : 'replicas'] ?? 0);
   if (updated >= all) return [];
-  const { type, rollingUpdate = {} } = (spec?.['updateStrategy'] ?? {}) as UpdateStrategy;
+  const { type, rollingUpdate = {} } = (spec['updateStrategy'] ?? {}) as UpdateStrategy;
   const { partition = 0, maxUnavailable = 1 } = rollingUpdate;
-  const why =
+  const replaces = `Its strategy replaces pods while no more than ${maxUnavailable} are unavailable: one that does not become ready holds up the others.`;
+  const { start = 0 } = (spec['ordinals'] ?? {}) as { readonly start?: number };
+  const above = namesOfRevisionBefore(String(status['updateRevision'] ?? ''), start + partition, pods);
+  const details =
     type === 'OnDelete'
-      ? 'Its strategy is OnDelete: a pod gets the newest revision when somebody deletes it.'
-      : partition > 0
-        ? `Its partition is ${partition}: pods with lower numbers keep their revision.`
-        : `Its strategy replaces pods while no more than ${maxUnavailable} are unavailable: one that does not become ready holds up the others.`;
-  return [{ tone: 'waiting', text: `${updated} of ${count(all, 'pod')} have the newest revision.`, details: [why] }];
+      ? ['Its strategy is OnDelete: a pod gets the newest revision when somebody deletes it.']
+      : partition === 0
+        ? [replaces]
+        : [
+            `Its partition is ${partition}: pods with numbers below ${start + partition} keep their revision.`,
+            // Without the right to list them, no pod is known.
+            ...(pods.length === 0 ? [replaces] : []),
+            ...(above.length === 0 ? [] : [`Not kept by it: ${above.join(', ')}. ${replaces}`]),
+          ];
+  return [{ tone: 'waiting', text: `${updated} of ${count(all, 'pod')} have the newest revision.`, details }];
+}
+
+/** The pods of a StatefulSet from a number on that have an earlier revision. */
+function namesOfRevisionBefore(revision: string, from: number, pods: readonly Pod[]): readonly string[] {
+  return pods
+    .filter(({ metadata: { labels, name = '' } }) => {
+      const number = Number(name.slice(name.lastIndexOf('-') + 1));
+      return number >= from && labels?.[REVISION_HASH] !== revision;
+    })
+    .map(({ metadata: { name = '' } }) => name);
 }
 
 /** What a Job waits for, or how it has ended. */
@@ -188,7 +211,7 @@ function creationFindings(
   const said = [...new Set(refusals.map(({ message = '' }) => message))].slice(0, 3);
   const full = quotas.flatMap(({ metadata, status }) =>
     Object.entries(status?.hard ?? {})
-      .filter(([name, hard]) => status?.used?.[name] === hard && hard !== '0')
+      .filter(([name, hard]) => COUNTED_OF_PODS.test(name) && status?.used?.[name] === hard && hard !== '0')
       .map(
         ([name, hard]) =>
           `The quota ${metadata.name ?? ''} is used up: ${name} ${status?.used?.[name] ?? ''} of ${hard}.`,
