@@ -56,7 +56,7 @@ describe('an election by a Lease', () => {
     await clock.advance(0);
     candidate('two');
     await clock.advance(120_000);
-    expect(events).toEqual(['one elected 0 after nobody']);
+    expect(events).toEqual(['one elected 0 after another']);
     expect(lease()?.spec).toMatchObject({ holderIdentity: 'one', leaseDurationSeconds: 15, leaseTransitions: 0 });
     expect(logged).toEqual([['two', { lease: KEY, leader: 'one' }, 'another process leads, waits for the Lease']]);
   });
@@ -68,7 +68,7 @@ describe('an election by a Lease', () => {
     await clock.advance(10_000);
     first.abort();
     await clock.advance(2400);
-    expect(events).toEqual(['one elected 0 after nobody', 'two elected 1 after another']);
+    expect(events).toEqual(['one elected 0 after another', 'two elected 1 after another']);
   });
 
   it('keeps the Lease until the work of the leader has ended', async () => {
@@ -98,9 +98,9 @@ describe('an election by a Lease', () => {
     await clock.advance(2000);
     client.failNext(({ verb }) => verb === 'update', StatusError.unavailable('cut off'), 6);
     await clock.advance(9900);
-    expect(events).toEqual(['one elected 0 after nobody']);
+    expect(events).toEqual(['one elected 0 after another']);
     await clock.advance(200);
-    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+    expect(events).toEqual(['one elected 0 after another', 'one lost']);
     await clock.advance(20_000);
     expect(events.slice(2), 'whoever is first').toHaveLength(1);
   });
@@ -110,7 +110,7 @@ describe('an election by a Lease', () => {
     await clock.advance(0);
     client.update = () => new Promise(() => undefined);
     await clock.advance(11_900);
-    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+    expect(events).toEqual(['one elected 0 after another', 'one lost']);
   });
 
   it('takes over only after the duration of the Lease since its last renewal was seen', async () => {
@@ -124,6 +124,19 @@ describe('an election by a Lease', () => {
     expect(events).toEqual(['one elected 8 after another']);
   });
 
+  it('lets caches catch up also when somebody has deleted the Lease of the leader', async () => {
+    candidate('one');
+    await clock.advance(0);
+    client.failNext(({ verb }) => verb === 'update', StatusError.unavailable('cut off'), 3);
+    await client.delete(LEASES, KEY, {}, new AbortController().signal);
+    // It has never seen the Lease of the other one.
+    candidate('two');
+    await clock.advance(0);
+    expect(events).toEqual(['one elected 0 after another', 'two elected 0 after another']);
+    await clock.advance(9000);
+    expect(events.slice(2)).toEqual(['one lost']);
+  });
+
   it('survives a write of somebody else to the Lease, and a short failure', async () => {
     candidate('one');
     await clock.advance(0);
@@ -132,7 +145,7 @@ describe('an election by a Lease', () => {
     await clock.advance(4000);
     cutOff(2);
     await clock.advance(30_000);
-    expect(events).toEqual(['one elected 0 after nobody']);
+    expect(events).toEqual(['one elected 0 after another']);
     expect(lease()?.metadata.labels).toEqual(labels);
   });
 
@@ -142,7 +155,7 @@ describe('an election by a Lease', () => {
     const spec = { holderIdentity: 'usurper', leaseDurationSeconds: 15 };
     await client.patch(LEASES, KEY, { merge: { spec } }, new AbortController().signal);
     await clock.advance(2100);
-    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+    expect(events).toEqual(['one elected 0 after another', 'one lost']);
   });
 
   const { signal } = new AbortController();
@@ -184,7 +197,7 @@ describe('an election by a Lease', () => {
     await send(writerOf(0));
     expect(() => elections[0]?.fence()).toThrow('this process does not hold the Lease a/op any more');
     await clock.advance(0);
-    expect(events).toEqual(['one elected 0 after nobody', 'one lost']);
+    expect(events).toEqual(['one elected 0 after another', 'one lost']);
     const text = 'the API server refused a write: this process holds the Lease no more';
     expect(logged).toContainEqual([
       'one',
@@ -205,7 +218,7 @@ describe('an election by a Lease', () => {
     await expect(writerOf(0).create(CONFIG_MAPS, configMap('a'), signal)).rejects.toThrow('no right');
     elections[0]?.refused({ ...former, transitions: 7 }, new StatusError('Forbidden', 'late'));
     await clock.advance(10_000);
-    expect(events).toEqual(['one elected 0 after nobody']);
+    expect(events).toEqual(['one elected 0 after another']);
   });
 
   it('begins another term when it takes back its own Lease, which keeps out what it sent before', async () => {
@@ -214,7 +227,7 @@ describe('an election by a Lease', () => {
     const former = must(elections[0]?.fence(), 'a term');
     cutOff(6);
     await clock.advance(20_000);
-    expect(events).toEqual(['one elected 0 after nobody', 'one lost', 'one elected 1 after nobody']);
+    expect(events).toEqual(['one elected 0 after another', 'one lost', 'one elected 1 after nobody']);
     const late = {
       verb: 'create',
       resource: CONFIG_MAPS,

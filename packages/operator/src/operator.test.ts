@@ -7,6 +7,9 @@ import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Controller, createOperator, declare, type Operator, type OperatorOptions, watchSelf } from './index.ts';
 
+/** After this, a leader has asked which versions are the newest, and listed again what its caches do not have. */
+const CAUGHT_UP_MS = 100;
+
 const configMap = (name: string): ConfigMap => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -106,7 +109,7 @@ describe('an operator', () => {
     const own = new AbortController();
     const operator = create({ leaderElection: {}, controllers: [controller({ reconcile, workers: 1 })] });
     const stopped = operator.runUntil(own.signal).then(() => (state = 'stopped'));
-    await clock.advance(0);
+    await clock.advance(CAUGHT_UP_MS);
     own.abort();
     await clock.advance(1000);
     expect([state, client.all(LEASES)[0]?.spec?.holderIdentity]).toEqual(['running', expect.stringContaining('_')]);
@@ -221,7 +224,7 @@ describe('an operator', () => {
     };
     run(create({ clock: paused, leaderElection: {}, controllers: [controller({ reconcile })] }));
     await client.put(CONFIG_MAPS, configMap('one'));
-    await clock.advance(0);
+    await clock.advance(CAUGHT_UP_MS);
     expect(new Set(seen)).toEqual(new Set(['written']));
     seen.length = 0;
     pausedMs = 10_000;
@@ -282,7 +285,7 @@ describe('an operator', () => {
     await client.put(CONFIG_MAPS, configMap('one'));
     const operator = create({ leaderElection: { name: 'lease' } });
     run(operator);
-    await clock.advance(0);
+    await clock.advance(CAUGHT_UP_MS);
     const text = await operator.metrics();
     expect(text).toContain('controller_runtime_reconcile_total{controller="c",result="success"} 1');
     expect(text).toContain('controller_runtime_max_concurrent_reconciles{controller="c"} 5');
