@@ -56,7 +56,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     const certificate = certificateOf(request.socket as TLSSocket, trust);
     void serve({ ...options, places }, certificate, request, response);
   };
-  const server = createServer(begin);
+  // `heads` end idle connections. Node.js would end them after 5 s.
+  const server = createServer({ keepAliveTimeout: 0 }, begin);
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) =>
     begin(request, offerUpgrade(request, socket, head)),
   );
