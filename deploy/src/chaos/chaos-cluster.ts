@@ -77,7 +77,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
         return lease.spec?.holderIdentity ?? '';
       },
       etcdLeader: async () => {
-        const members = await askMembers(shell, clusterId, await project.containers());
+        const members = await askMembers(sources, await project.containers());
         return members.find(({ role }) => role === 'leader')?.name ?? '';
       },
     },
@@ -100,7 +100,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
       const services = await look();
       const found = problemsOf(services);
       if (found.length > 0 && services.api.state === 'ready') return found;
-      return problemsOf({ ...services, etcd: await askMembers(shell, clusterId, services.containers) });
+      return problemsOf({ ...services, etcd: await askMembers(sources, services.containers) });
     },
     // Ctrl-C in a terminal, which ends the campaign, leaves it alone: it comes to its end.
     command: async (name, args) =>

@@ -1,3 +1,4 @@
+import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it, test } from 'vitest';
 import {
   checkRemoval,
@@ -63,7 +64,8 @@ describe('a member', () => {
   });
 });
 
-test('a member ends at each start if it has restarted often and is not healthy', async () => {
+test('a member ends at each start if it has restarted often, last a short time ago, and is not healthy', async () => {
+  const clock = new ManualClock();
   const container = (service: string, health: string) => ({
     name: `c-${service}`,
     service,
@@ -75,17 +77,27 @@ test('a member ends at each start if it has restarted often and is not healthy',
     container('etcd-0', 'healthy'),
     container('etcd-1', 'unhealthy'),
     container('etcd-2', 'starting'),
+    container('etcd-3', 'unhealthy'),
     container('apiserver', 'unhealthy'),
   ];
+  const started = (agoMs: number) => new Date(clock.now() - agoMs).toISOString();
   const asked: string[] = [];
   let log = 'panic: tocommit(7) is out of range';
   const run = async (_: string, [verb = '', ...args]: readonly string[]) => {
     if (verb === 'logs') return { code: 0, stdout: '', stderr: `{"msg":"starting"}\n${log}\n` };
     asked.push(...args.slice(2));
-    return { code: 0, stdout: '7\n2\n3\n', stderr: '' };
+    // The last one runs without the others: its restarts were long ago.
+    const lines = [`7 ${started(1)}`, `2 ${started(1)}`, `3 ${started(9_999)}`, `9 ${started(10_000)}`];
+    return { code: 0, stdout: `${lines.join('\n')}\n`, stderr: '' };
   };
-  expect(await failingMembers({ run }, containers)).toEqual([{ name: 'etcd-2', cause: 'unknown' }]);
-  expect(asked).toEqual(['c-etcd-0', 'c-etcd-1', 'c-etcd-2']);
+  expect(await failingMembers({ run }, clock, containers)).toEqual([{ name: 'etcd-2', cause: 'unknown' }]);
+  expect(asked).toEqual(['c-etcd-0', 'c-etcd-1', 'c-etcd-2', 'c-etcd-3']);
   log = '{"level":"fatal","error":"write /var/lib/etcd/member/wal/0.tmp: no space left on device"}';
-  expect(await failingMembers({ run }, containers)).toEqual([{ name: 'etcd-2', cause: 'disk full' }]);
+  expect(await failingMembers({ run }, clock, containers)).toEqual([{ name: 'etcd-2', cause: 'disk full' }]);
+});
+
+test('one whose container waits for its next start ends at each start, however long it ran', async () => {
+  const etcd = { name: 'c', service: 'etcd-0', state: 'restarting', health: 'unhealthy', image: '' };
+  const run = async () => ({ code: 0, stdout: '3 2026-01-01T00:00:00Z\n', stderr: '' });
+  expect(await failingMembers({ run }, new ManualClock(), [etcd])).toHaveLength(1);
 });

@@ -1,3 +1,4 @@
+import type { Clock } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import type { ServiceContainer } from './compose.ts';
@@ -65,6 +66,8 @@ export async function healthyMembers(etcd: EtcdTools): Promise<ReadonlySet<strin
 
 /** A member that is not healthy after this many restarts counts as one that ends at each start. */
 const FAILING_RESTARTS = 3;
+/** One that has run for so long started well. The engine counts restarts as long as there is the container, and begins its back-off anew after this time. */
+const STARTED_WELL_MS = 10_000;
 /** Lines of the log of such a member: those of its last start, and its last error. */
 const LOOKED_AT = '100';
 
@@ -77,16 +80,22 @@ export interface FailingMember {
 /** Members whose containers end at each start. The others may hold the quorum, so that the API is ready without them. */
 export async function failingMembers(
   shell: Shell,
+  clock: Clock,
   containers: readonly ServiceContainer[],
 ): Promise<readonly FailingMember[]> {
   const members = containers.filter(({ service }) => service.startsWith('etcd-'));
   if (members.length === 0) return [];
   const names = members.map(({ name }) => name);
-  const text = await mustRun(shell, 'docker', ['inspect', '-f', '{{.RestartCount}}', ...names]);
-  const restarts = text.trim().split('\n').map(Number);
-  const failing = members.filter(
-    ({ health }, index) => health !== 'healthy' && (restarts[index] ?? 0) >= FAILING_RESTARTS,
-  );
+  const text = await mustRun(shell, 'docker', ['inspect', '-f', '{{.RestartCount}} {{.State.StartedAt}}', ...names]);
+  const starts = text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+  const failing = members.filter(({ state, health }, index) => {
+    const [restarts, startedAt = ''] = starts[index] ?? [];
+    const runsWell = state === 'running' && clock.now() - Date.parse(startedAt) >= STARTED_WELL_MS;
+    return health !== 'healthy' && Number(restarts) >= FAILING_RESTARTS && !runsWell;
+  });
   return await Promise.all(
     failing.map(async ({ name, service }): Promise<FailingMember> => {
       const { stdout, stderr } = await shell.run('docker', ['logs', '--tail', LOOKED_AT, name]);

@@ -119,7 +119,7 @@ await runCommand(async () => {
     note(`${outcome}, ${await waitUntil(waitFor(name), look, note)}`);
   });
 
-  for (const member of await failingMembers(shell, await project.containers())) {
+  for (const member of await failingMembers(shell, clock, await project.containers())) {
     progress.line(`  ! ${restartingMember(member)}`);
   }
   const totalMs = clock.monotonicMs() - startedAt;

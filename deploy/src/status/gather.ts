@@ -40,13 +40,13 @@ const DEFAULT_QUOTA_BYTES = 2 ** 31;
 
 /** Queries Docker, etcd and the API in parallel. A source that does not respond is reported as such. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
-  const { shell, project, clusterId } = sources;
+  const { shell, project } = sources;
   const own = sources.adminCertificate();
   const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own)];
   const containers = await project.containers();
   const [services, etcd, certificates] = await Promise.all([
     factsOfServices(sources, containers, () => true),
-    askMembers(shell, clusterId, containers),
+    askMembers(sources, containers),
     readCertificates(shell, containers),
   ]);
   return { ...services, etcd, certificates: [...certificates, ...admin] };
@@ -77,15 +77,14 @@ async function factsOfServices(
  * its status only to `root`, the apiserver's user. Members that do not respond are missing in the output.
  */
 export async function askMembers(
-  shell: Shell,
-  clusterId: string,
+  { shell, clock, clusterId }: Pick<Sources, 'shell' | 'clock' | 'clusterId'>,
   containers: readonly ServiceContainer[],
 ): Promise<readonly EtcdMember[]> {
   const members = containers.filter(({ service }) => service.startsWith('etcd-'));
   const running = members.filter(({ state }) => state === 'running');
   const [first] = running;
   const [failing, quotas, found] = await Promise.all([
-    failingMembers(shell, containers),
+    failingMembers(shell, clock, containers),
     quotasOf(shell, members),
     first === undefined ? [] : askEndpoints(shell, clusterId, first.image, running),
   ]);

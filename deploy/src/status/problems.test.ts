@@ -96,6 +96,11 @@ test.each([
     'etcd-2 keeps restarting: docker compose logs etcd-2; if its data is lost: npm run etcd -- replace etcd-2',
   ],
   [
+    'that nothing is to be started when the engine does',
+    { etcd: [member('etcd-0'), member('etcd-1'), member('etcd-2', { ...down, state: 'restarting' })] },
+    'etcd 2/3, quorum holds',
+  ],
+  [
     'a member whose disk is full',
     {
       etcd: [

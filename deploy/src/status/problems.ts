@@ -53,11 +53,13 @@ function quorumProblems(
   healthy: readonly EtcdMember[],
   containers: Facts['containers'],
 ): string[] {
-  const down = etcd.filter((member) => !healthy.includes(member)).map(({ name }) => name);
+  const down = etcd.filter((member) => !healthy.includes(member));
   if (down.length === 0) return [];
   const isHeld = healthy.length > etcd.length / 2;
-  const count = `etcd ${healthy.length}/${etcd.length}`;
-  return [`${count}, ${isHeld ? 'quorum holds' : 'no quorum: writes refused'}: ${startAgain(down, containers)}`];
+  const what = `etcd ${healthy.length}/${etcd.length}, ${isHeld ? 'quorum holds' : 'no quorum: writes refused'}`;
+  // The engine starts those that keep restarting. Each has a line of its own.
+  const stay = down.filter(({ state }) => state !== 'restarting').map(({ name }) => name);
+  return [stay.length === 0 ? what : `${what}: ${startAgain(stay, containers)}`];
 }
 
 function spaceProblems(members: readonly EtcdMember[]): string[] {
