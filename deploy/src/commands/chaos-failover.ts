@@ -111,6 +111,7 @@ function runOf(side: Side, { trials: wanted }: Options, untilMs: number): Omit<T
     cells,
     wanted,
     recorded: () => readTrials(side),
+    random: Math.random,
     untilMs,
     onTrial: (trial) => {
       appendFileSync(file, `${JSON.stringify(trial)}\n`);

@@ -24,6 +24,8 @@ export interface TrialRun {
   readonly wanted: number;
   /** The trials that there are, also those that other clusters make meanwhile. */
   readonly recorded: () => readonly Trial[];
+  /** From 0 to 1, without 1. */
+  readonly random: () => number;
   /** No trial begins later, by the monotonic clock. */
   readonly untilMs: number;
   /** Called with each trial when it is over. */
@@ -47,7 +49,7 @@ export async function* makeTrials(run: TrialRun, stop: AbortSignal): AsyncGenera
   /** Of trials that failed. They count, so that another cell comes next. */
   const without: Cell[] = [];
   for (let number = 0; !stop.aborted && run.clock.monotonicMs() < run.untilMs; number++) {
-    const cell = nextCell(run.cells, [...run.recorded(), ...without], run.wanted);
+    const cell = nextCell(run.cells, [...run.recorded(), ...without], run.wanted, run.random);
     if (cell === undefined) break;
     try {
       const trial = await makeTrial(run, cell, number, stop);

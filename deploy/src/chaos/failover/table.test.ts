@@ -24,12 +24,14 @@ test('each cell has a fault that exists, and a name of its own', () => {
   expect(new Set(CELLS.map(({ component, fault }) => `${component}: ${fault}`)).size).toBe(CELLS.length);
 });
 
-test('the cell with the fewest trials comes next, until all have enough', () => {
-  const cells = [first, second];
-  expect(nextCell(cells, [], 1)).toBe(first);
-  expect(nextCell(cells, [trialOf(first)], 2)).toBe(second);
-  expect(nextCell(cells, [trialOf(first), trialOf(second)], 2)).toBe(first);
-  expect(nextCell(cells, [trialOf(first), trialOf(second)], 1)).toBeUndefined();
+test('one of the cells with the fewest trials comes next, until all have enough', () => {
+  const next = (trials: readonly Trial[], wanted: number, random = 0) =>
+    nextCell([first, second], trials, wanted, () => random);
+  expect([next([], 1), next([], 1, 0.99)]).toEqual([first, second]);
+  expect([next([trialOf(first)], 2), next([trialOf(first)], 2, 0.99)]).toEqual([second, second]);
+  expect(next([trialOf(second)], 2, 0.99)).toBe(first);
+  expect(next([trialOf(first), trialOf(second)], 2)).toBe(first);
+  expect(next([trialOf(first), trialOf(second)], 1)).toBeUndefined();
 });
 
 test('the table has the median, the 99th percentile and the longest, and an act that was not seen is the longest', () => {

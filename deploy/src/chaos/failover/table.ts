@@ -35,15 +35,20 @@ export function parseTrials(text: string, file: string): readonly Trial[] {
 const isOf = (cell: Cell) => (trial: Pick<Trial, 'component' | 'fault'>) =>
   trial.component === cell.component && trial.fault === cell.fault;
 
-/** The cell with the fewest trials, so that a run that is ended early has about as many of each; undefined if all have `wanted`. */
+/**
+ * One of the cells with the fewest trials, so that a run that is ended early has about as many of each; undefined if all have `wanted`. It is
+ * chosen at random: clusters that share a machine would strike the same component at the same moment.
+ */
 export function nextCell(
   cells: readonly Cell[],
   trials: readonly Pick<Trial, 'component' | 'fault'>[],
   wanted: number,
+  random: () => number,
 ): Cell | undefined {
   const counts = cells.map((cell) => trials.filter(isOf(cell)).length);
   const fewest = Math.min(...counts);
-  return fewest >= wanted ? undefined : cells[counts.indexOf(fewest)];
+  const due = cells.filter((_, index) => counts[index] === fewest);
+  return fewest >= wanted ? undefined : due[Math.floor(random() * due.length)];
 }
 
 const ACT_TEXTS: Readonly<Record<Cell['act'], string>> = {
