@@ -214,12 +214,13 @@ if (measures.includes(REST)) {
   cluster.api[Symbol.dispose]();
 }
 const run = describeRun(figures);
-if (options.json !== undefined) saveRun(options.json, run);
 if (options.compare !== undefined) {
   const { revision, at, processors, figures: saved } = options.compare;
   print(`\n## Compared with ${revision} of ${at}, on ${processors}\n`);
   print(comparison({ name: revision, figures: saved }, { name: run.revision, figures }).join('\n'));
 }
+// Last, since it fails for a figure that is no number.
+if (options.json !== undefined) saveRun(options.json, run);
 
 function startSystem(): ReturnType<typeof startDevSystem> {
   if (!options.dev) return Promise.resolve(clusterSystem(options.kubeconfig));

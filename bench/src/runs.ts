@@ -4,21 +4,28 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { z } from 'zod';
 import type { Figure } from './figures.ts';
 
+const SavedFigure = z
+  .object({
+    work: z.string(),
+    what: z.string(),
+    /** JSON has null for what is no number. */
+    value: z.number().nullable(),
+    unit: z.string(),
+    better: z.enum(['more', 'less']),
+  })
+  .transform(({ value, ...figure }, context) => {
+    if (value !== null) return { ...figure, value };
+    context.addIssue(`${nameOf(figure)} is no number`);
+    return z.NEVER;
+  });
+
 const Run = z.object({
   revision: z.string(),
   at: z.string(),
   processors: z.string(),
   /** Of the last minute at the end. Times and rates of a busy machine say little; CPU says more. */
   load: z.number(),
-  figures: z.array(
-    z.object({
-      work: z.string(),
-      what: z.string(),
-      value: z.number(),
-      unit: z.string(),
-      better: z.enum(['more', 'less']),
-    }),
-  ),
+  figures: z.array(SavedFigure),
 });
 
 /** The figures of one run of the benchmarks, with what they depend on. */
@@ -35,11 +42,22 @@ export function describeRun(figures: readonly Figure[]): Run {
   };
 }
 
+/** Saves the figures that are numbers, as JSON has no others. Throws afterwards if there were others, and names them. */
 export function saveRun(file: string, run: Run): void {
-  writeFileSync(file, `${JSON.stringify(run, undefined, 2)}\n`);
+  const numbers = run.figures.filter(({ value }) => Number.isFinite(value));
+  const others = run.figures.filter(({ value }) => !Number.isFinite(value));
+  writeFileSync(file, `${JSON.stringify({ ...run, figures: numbers }, undefined, 2)}\n`);
+  if (others.length > 0)
+    throw new Error(`figures that are no numbers were not saved: ${others.map(nameOf).join('; ')}`);
 }
 
 /** Inverse of `saveRun`. Throws for a file that it has not written. */
 export function readRun(file: string): Run {
-  return Run.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const { data, error } = Run.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  if (data === undefined) throw new Error(z.prettifyError(error));
+  return data;
+}
+
+function nameOf({ work, what }: Pick<Figure, 'work' | 'what'>): string {
+  return `${what} of ${JSON.stringify(work)}`;
 }
