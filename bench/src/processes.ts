@@ -13,6 +13,8 @@ interface RunningContainer {
 /** With its processes on the host. */
 export interface ServiceContainer extends RunningContainer {
   readonly pids: readonly number[];
+  /** The one with which the container ends. */
+  readonly mainPid: number;
 }
 
 /** Ticks of /proc/<pid>/stat in a second on Linux. */
@@ -52,15 +54,24 @@ export function serviceContainers(project: string): ServiceContainer[] {
   return runningContainers(project).map((container) => ({
     ...container,
     pids: docker('top', container.id, '-eo', 'pid').split('\n').slice(1).map(Number),
+    mainPid: Number(docker('inspect', '--format', '{{.State.Pid}}', container.id)),
   }));
 }
 
 /** CPU time of a process so far, in milliseconds; 0 when it has ended. */
 export function cpuMs(pid: number): number {
+  return timesOf(pid)?.cpuMs ?? 0;
+}
+
+/** When a process was started, in ticks since the machine was, and its CPU time so far; undefined when it has ended. */
+export function timesOf(pid: number): { readonly startedAt: number; readonly cpuMs: number } | undefined {
   const fields = readProc(`/proc/${pid}/stat`)
     ?.replace(/^.*\) /, '')
-    .split(' ');
-  return fields === undefined ? 0 : ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
+    .split(' ')
+    .map(Number);
+  if (fields === undefined) return undefined;
+  const { 11: user = 0, 12: system = 0, 19: startedAt = 0 } = fields;
+  return { startedAt, cpuMs: ((user + system) * 1000) / TICKS_PER_SECOND };
 }
 
 /** How often the threads of a process have waited for something so far, and so were woken; 0 when it has ended. */

@@ -21,7 +21,8 @@ import { counted, countWrites } from './api-writes.ts';
 import { deadline, type MeasuredCluster } from './cluster.ts';
 import type { Figure } from './figures.ts';
 import { judge } from './limits.ts';
-import { cpuMs, endProcess, pssKib, serviceContainers, sumOf, wakeUps } from './processes.ts';
+import { judgeRestarts, type Part, type PartUse, servicesOf, startMeter } from './parts.ts';
+import { endProcess, pssKib, sumOf } from './processes.ts';
 
 /** What an idle cluster might write. */
 const WATCHED: readonly Resource[] = [
@@ -34,12 +35,6 @@ const MOST_PERCENT = 5;
 /** A revision of etcd has so many versions of the API. */
 const VERSIONS_A_REVISION = 256;
 
-/** A service or program with its processes. */
-interface Part {
-  readonly name: string;
-  readonly pids: readonly number[];
-}
-
 /**
  * What an idle cluster does: CPU, wake-ups and memory of each service and of the engine, writes by object, transactions of etcd, and
  * commands that the engine starts in the services' containers. The measure itself costs a look at the beginning and at the end, and watches.
@@ -49,8 +44,7 @@ export async function measureRest(
   minutes: number,
   print: (line: string) => void,
 ): Promise<readonly Figure[]> {
-  const services = partsOf(project);
-  const parts = [...services, ...engineParts()];
+  const services = servicesOf(project);
   const writes = countWrites(
     api,
     WATCHED.map((resource) => counted(resource, (object) => nameOfWrite(resource, object))),
@@ -59,23 +53,25 @@ export async function measureRest(
   const startedAt = Date.now();
   await using commands = countCommands(project, startedAt);
   const revision = await revisionOf(api);
-  const before = parts.map(look);
+  const used = startMeter([...services, ...engineParts()]);
   await Promise.race([delay(minutes * 60_000), writes.ended, commands.ended]);
-  const after = parts.map(look);
+  const uses = used();
   const tookMs = Date.now() - startedAt;
   await Promise.all([writes.stop(), commands.stop()]);
   const transactions = (await revisionOf(api)) - revision;
   const perMinute = (count: number) => (count * 60_000) / tookMs;
-  const percent = (index: number) => (((after[index]?.cpuMs ?? 0) - (before[index]?.cpuMs ?? 0)) / tookMs) * 100;
+  const percent = ({ cpuMs }: PartUse) => (cpuMs / tookMs) * 100;
   print('| service | of one core | wake-ups a second | PSS |\n| --- | --- | --- | --- |');
-  for (const [index, { name, pids }] of parts.entries()) {
-    const woken = perMinute((after[index]?.wakeUps ?? 0) - (before[index]?.wakeUps ?? 0)) / 60;
+  for (const use of uses) {
+    const { name, pids, hasRestarted } = use;
+    const share = `${hasRestarted ? 'at least ' : ''}${percent(use).toFixed(2)} %`;
     const mib = sumOf(pids.map(pssKib)) / 1024;
     print(
-      `| ${name} x ${pids.length} | ${percent(index).toFixed(2)} % | ${woken.toFixed(1)} | ${mib.toFixed(0)} MiB |`,
+      `| ${name} x ${pids.length} | ${share} | ${(perMinute(use.wakeUps) / 60).toFixed(1)} | ${mib.toFixed(0)} MiB |`,
     );
   }
-  const all = sumOf(services.map((_, index) => percent(index)));
+  const usesOfServices = uses.slice(0, services.length);
+  const all = sumOf(usesOfServices.map(percent));
   print(`\n| write | a minute |\n| --- | --- |`);
   for (const [what, count] of sorted(writes.counts)) print(`| ${what} | ${perMinute(count).toFixed(1)} |`);
   print(`| all transactions of etcd | ${perMinute(transactions).toFixed(1)} |`);
@@ -83,31 +79,22 @@ export async function measureRest(
   for (const [what, count] of sorted(commands.counts)) print(`| ${what} | ${perMinute(count).toFixed(1)} |`);
   print('');
   print(judge('CPU of all services', all, { atMost: MOST_PERCENT }, ' % of a core'));
+  for (const line of judgeRestarts(usesOfServices)) print(line);
   const work = 'rest';
+  const cpu = (what: string, value: number): Figure => ({ work, what, value, unit: '%', better: 'less' });
+  const whole = usesOfServices.filter(({ hasRestarted }) => !hasRestarted);
   return [
-    { work, what: 'CPU of all services', value: all, unit: '%', better: 'less' },
     { work, what: 'transactions of etcd', value: perMinute(transactions), unit: '/min', better: 'less' },
-    ...services.map(
-      ({ name }, index): Figure => ({ work, what: `CPU of ${name}`, value: percent(index), unit: '%', better: 'less' }),
-    ),
+    ...(whole.length === usesOfServices.length ? [cpu('CPU of all services', all)] : []),
+    ...whole.map((use) => cpu(`CPU of ${use.name}`, percent(use))),
   ];
 }
 
-function look({ pids }: Part): { readonly cpuMs: number; readonly wakeUps: number } {
-  return { cpuMs: sumOf(pids.map(cpuMs)), wakeUps: sumOf(pids.map(wakeUps)) };
-}
-
-/** The services of the cluster, each with the processes of all its containers. */
-function partsOf(project: string): readonly Part[] {
-  const services = Map.groupBy(serviceContainers(project), ({ service }) => service.replace(/-\d+$/, ''));
-  return [...services].map(([name, containers]) => ({ name, pids: containers.flatMap(({ pids }) => pids) }));
-}
-
-/** The container engine of this machine, which may run other containers, too. */
+/** The container engine of this machine, which may run other containers, too. When it restarts, its events end and with them the measure. */
 function engineParts(): readonly Part[] {
   const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const programs = Map.groupBy(running, programOf);
-  return ENGINE.map((name) => ({ name, pids: (programs.get(name) ?? []).map(Number) }));
+  return ENGINE.map((name) => ({ name, pids: (programs.get(name) ?? []).map(Number), mainPids: [] }));
 }
 
 /** The kernel keeps 15 characters of a program's name. */
@@ -122,6 +109,8 @@ function programOf(pid: string): string {
 /** The newest revision of etcd. */
 async function revisionOf(api: MeasuredCluster['api']): Promise<number> {
   const { resourceVersion } = await api.list(NAMESPACES, { metadataOnly: true }, deadline());
+  if (!/^\d+$/.test(resourceVersion))
+    throw new Error(`the list has the resourceVersion ${JSON.stringify(resourceVersion)}`);
   return Math.floor(Number(resourceVersion) / VERSIONS_A_REVISION);
 }
 

@@ -5,7 +5,8 @@ import { inNamespace } from '../cluster.ts';
 import type { Figure } from '../figures.ts';
 import { withHollowNodes } from '../hollow.ts';
 import { judge } from '../limits.ts';
-import { cpuMs, rssMib, sumOf } from '../processes.ts';
+import { judgeRestarts, type Part, startMeter } from '../parts.ts';
+import { rssMib, sumOf } from '../processes.ts';
 import { rollBack, rollOut } from './roll-out.ts';
 import { type DevSystemOptions, type MeasuredSystem, startDevSystem } from './system.ts';
 
@@ -13,6 +14,16 @@ import { type DevSystemOptions, type MeasuredSystem, startDevSystem } from './sy
 interface WaySize {
   readonly nodes: number;
   readonly pods: number;
+}
+
+/** What one roll-out has cost. */
+interface Way {
+  /** Of the table. */
+  readonly line: string;
+  readonly verdicts: readonly string[];
+  /** Of all parts, for a pod. */
+  readonly cpuMs: number;
+  readonly figures: readonly Figure[];
 }
 
 type Print = (line: string) => void;
@@ -42,10 +53,10 @@ const HEADING = [
 
 /** Pods of Deployments on hollow nodes, from the creation of the Deployments until all run: rates, and CPU of each service. */
 export async function measureWay(system: MeasuredSystem, size: WaySize, print: Print): Promise<readonly Figure[]> {
-  return onHollowNodes(system, size.nodes, print, async (api, processes) => {
+  return onHollowNodes(system, size.nodes, print, async (api, parts) => {
     for (const line of HEADING) print(line);
-    const way = await oneWay(api, processes, size);
-    print(way.line);
+    const way = await oneWay(api, parts, size);
+    for (const line of [way.line, '', ...way.verdicts]) print(line);
     return way.figures;
   });
 }
@@ -57,9 +68,10 @@ export async function measureGrowth(options: DevSystemOptions, print: Print): Pr
   const costs: number[] = [];
   for (const size of GROWTH) {
     await using system = await startDevSystem(options);
-    await onHollowNodes(system, size.nodes, print, async (api, processes) => {
-      await oneWay(api, processes, { ...size, pods: WARM_PODS });
-      const way = await oneWay(api, processes, size);
+    await onHollowNodes(system, size.nodes, print, async (api, parts) => {
+      await oneWay(api, parts, { ...size, pods: WARM_PODS });
+      const way = await oneWay(api, parts, size);
+      for (const line of way.verdicts) print(line);
       lines.push(way.line);
       figures.push(...way.figures);
       costs.push(way.cpuMs);
@@ -76,8 +88,9 @@ export async function measureChurn(
   { nodes, pods, rounds }: WaySize & { readonly rounds: number },
   print: Print,
 ): Promise<readonly Figure[]> {
-  return onHollowNodes(system, nodes, print, async (api, processes) => {
-    const names = [...processes.keys()];
+  return onHollowNodes(system, nodes, print, async (api, parts) => {
+    const names = parts.map(({ name }) => name);
+    const used = startMeter(parts);
     print(`| round | ${names.map((name) => `${name}, MiB resident`).join(' | ')} |`);
     print(`| --- |${names.map(() => ' --- |').join('')}`);
     const seen = new Map<string, number[]>(names.map((name) => [name, []]));
@@ -85,7 +98,7 @@ export async function measureChurn(
     for (let round = 1; round <= rounds; round++) {
       versions += (await inOwnNamespace(api, (namespace) => rollOut(api, namespace, pods))).versions;
       await delay(SETTLE_MS);
-      const sizes = names.map((name) => sumOf((processes.get(name) ?? []).map(rssMib)));
+      const sizes = parts.map(({ pids }) => sumOf(pids.map(rssMib)));
       for (const [index, name] of names.entries()) seen.get(name)?.push(sizes[index] ?? 0);
       print(`| ${round} | ${sizes.map((size) => size.toFixed(0)).join(' | ')} |`);
     }
@@ -99,6 +112,8 @@ export async function measureChurn(
       const what = `${name}: memory in the last third of the rounds, to that in the second`;
       print(judge(what, after / before, { atMost: MOST_GROWTH }, ' times'));
     }
+    // A new process has little memory.
+    for (const line of judgeRestarts(used())) print(line);
     return figures;
   });
 }
@@ -111,46 +126,49 @@ export function thirds(values: readonly number[]): { readonly before: number; re
 }
 
 async function onHollowNodes<T>(
-  { kubeconfig, pids }: MeasuredSystem,
+  { kubeconfig, services }: MeasuredSystem,
   nodes: number,
   print: Print,
-  work: (api: HttpClient, processes: ReadonlyMap<string, readonly number[]>) => Promise<T>,
+  work: (api: HttpClient, parts: readonly Part[]) => Promise<T>,
 ): Promise<T> {
   using api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
   return await withHollowNodes(api, { kubeconfig, nodes, print }, (pid) =>
-    // The memory store has no process of its own.
-    work(api, new Map([...[...pids].filter(([, own]) => own.length > 0), ['hollow nodes', [pid]]])),
+    work(api, [...services, { name: 'hollow nodes', pids: [pid], mainPids: [pid] }]),
   );
 }
 
-async function oneWay(
-  api: HttpClient,
-  processes: ReadonlyMap<string, readonly number[]>,
-  { nodes, pods }: WaySize,
-): Promise<{ readonly line: string; readonly cpuMs: number; readonly figures: readonly Figure[] }> {
-  const used = () => [...processes].map(([name, pids]) => [name, sumOf(pids.map(cpuMs))] as const);
+async function oneWay(api: HttpClient, parts: readonly Part[], { nodes, pods }: WaySize): Promise<Way> {
   return await inOwnNamespace(api, async (namespace) => {
-    const before = new Map(used());
+    const used = startMeter(parts);
     const { lastAtMs, versions, events } = await rollOut(api, namespace, pods);
-    const costs = used()
-      .map(([name, ms]) => [name, (ms - (before.get(name) ?? 0)) / pods] as const)
-      .sort(([, one], [, other]) => other - one);
-    const whole = sumOf(costs.map(([, ms]) => ms));
+    const uses = used();
+    const costs = uses
+      .map(({ name, cpuMs, hasRestarted }) => ({ name, ms: cpuMs / pods, hasRestarted }))
+      .sort((one, other) => other.ms - one.ms);
+    const known = costs.filter(({ hasRestarted }) => !hasRestarted);
+    const isWhole = known.length === costs.length;
+    const whole = sumOf(costs.map(({ ms }) => ms));
     const rate = (ms: number) => (pods / ms) * 1000;
-    const parts = costs.filter(([, ms]) => ms >= 0.005).map(([name, ms]) => `${name} ${ms.toFixed(2)}`);
+    const shares = costs.filter(({ ms }) => ms >= 0.005).map(({ name, ms }) => `${name} ${ms.toFixed(2)}`);
     const work = `way of ${pods} pods on ${nodes} hollow nodes`;
     const cpu = (what: string, value: number): Figure => ({ work, what, value, unit: 'ms', better: 'less' });
     const columns = [
       ...[nodes, pods, rate(lastAtMs.created).toFixed(0), rate(lastAtMs.running).toFixed(0)],
-      ...[`${whole.toFixed(2)} ms`, parts.join(', '), (versions / pods).toFixed(2), (events / pods).toFixed(2)],
+      ...[
+        `${isWhole ? '' : 'at least '}${whole.toFixed(2)} ms`,
+        shares.join(', '),
+        (versions / pods).toFixed(2),
+        (events / pods).toFixed(2),
+      ],
     ];
     return {
       line: `| ${columns.join(' | ')} |`,
+      verdicts: judgeRestarts(uses),
       cpuMs: whole,
       figures: [
         { work, what: 'Running', value: rate(lastAtMs.running), unit: '/s', better: 'more' },
-        cpu('CPU', whole),
-        ...costs.map(([name, ms]) => cpu(`CPU of ${name}`, ms)),
+        ...(isWhole ? [cpu('CPU', whole)] : []),
+        ...known.map(({ name, ms }) => cpu(`CPU of ${name}`, ms)),
       ],
     };
   });

@@ -1,7 +1,8 @@
 import { type ChildProcess } from 'node:child_process';
 import { spawnControllers, untilAtRest } from '../controllers.ts';
 import { openCluster } from '../cluster.ts';
-import { endProcess, serviceContainers } from '../processes.ts';
+import { type Part, servicesOf } from '../parts.ts';
+import { endProcess } from '../processes.ts';
 import { spawnScheduler } from '../scheduler/targets.ts';
 import { startDevServer } from '../speed/dev-server.ts';
 
@@ -12,8 +13,7 @@ export interface MeasuredSystem extends AsyncDisposable {
   readonly isDevelopment: boolean;
   /** The administrator's kubeconfig file. */
   readonly kubeconfig: string;
-  /** Its processes by service. */
-  readonly pids: ReadonlyMap<string, readonly number[]>;
+  readonly services: readonly Part[];
 }
 
 export interface DevSystemOptions {
@@ -24,29 +24,30 @@ export interface DevSystemOptions {
 
 /** One API server, all controllers and a scheduler, in processes of their own. */
 export async function startDevSystem({ etcdMembers, profileDir }: DevSystemOptions): Promise<MeasuredSystem> {
-  await using parts = new AsyncDisposableStack();
-  const dev = parts.use(await startDevServer({ profileDir, etcdMembers }));
+  await using started = new AsyncDisposableStack();
+  const dev = started.use(await startDevServer({ profileDir, etcdMembers }));
   const { kubeconfig, server } = dev;
-  const run = (child: ChildProcess): readonly number[] => {
-    parts.defer(() => endProcess(child));
-    return [child.pid ?? 0];
+  const part = (name: string, pids: readonly number[]): Part => ({ name, pids, mainPids: pids });
+  const run = (name: string, child: ChildProcess): Part => {
+    started.defer(() => endProcess(child));
+    return part(name, [child.pid ?? 0]);
   };
   const controllers = spawnControllers({ kubeconfig, grpcPort: server.grpcPort, profileDir });
   controllers.stdout.resume();
-  const pids = new Map([
-    ['apiserver', server.pids.apiserver],
-    ['etcd', server.pids.etcd],
-    ['controllers', run(controllers)],
-    ['scheduler', run(spawnScheduler(dev, profileDir))],
-  ]);
-  await untilAtRest([...(pids.get('controllers') ?? []), ...(pids.get('scheduler') ?? [])]);
-  const started = parts.move();
+  const clients = [run('controllers', controllers), run('scheduler', spawnScheduler(dev, profileDir))];
+  await untilAtRest(clients.flatMap(({ pids }) => pids));
+  const running = started.move();
   return {
     what: server.what,
     isDevelopment: true,
     kubeconfig,
-    pids,
-    [Symbol.asyncDispose]: () => started.disposeAsync(),
+    // The memory store has no process of its own.
+    services: [
+      part('apiserver', server.pids.apiserver),
+      ...(server.pids.etcd.length === 0 ? [] : [part('etcd', server.pids.etcd)]),
+      ...clients,
+    ],
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
@@ -54,16 +55,11 @@ export async function startDevSystem({ etcdMembers, profileDir }: DevSystemOptio
 export function clusterSystem(kubeconfig: string): MeasuredSystem {
   const { project, api } = openCluster(kubeconfig);
   api[Symbol.dispose]();
-  const pids = new Map<string, readonly number[]>();
-  for (const container of serviceContainers(project)) {
-    const service = container.service.replace(/-\d+$/, '');
-    pids.set(service, [...(pids.get(service) ?? []), ...container.pids]);
-  }
   return {
     what: `the cluster ${project}`,
     isDevelopment: false,
     kubeconfig,
-    pids,
+    services: servicesOf(project),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
