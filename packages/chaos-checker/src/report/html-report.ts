@@ -1,7 +1,7 @@
 import type { InvariantVerdict, Verdict, Violation } from '../verdict.ts';
 import { formatLoad, formatVerdict } from '../verdict-text.ts';
-import type { Span, Summary } from './summary.ts';
-import { lineChart, timeLine } from './svg.ts';
+import { RESTING_MS, type Span, type Summary } from './summary.ts';
+import { lineChart, type Point, timeLine } from './svg.ts';
 import { html, type Html, raw } from './html.ts';
 
 /** The lines of artefacts that a violation names, by `file:line`. */
@@ -48,11 +48,19 @@ ${violated.map((one) => violationsOf(one, evidence))}
 }
 
 function latencyLines({ latencies }: Summary) {
-  const pointsOf = (value: 'medianMs' | 'maxMs') =>
-    latencies.map((part) => ({ atMs: part.fromMs, value: part[value] }));
+  const stretchesOf = (value: 'medianMs' | 'maxMs') => {
+    const stretches: Point[][] = [];
+    for (const { fromMs: atMs, [value]: found } of latencies) {
+      const last = stretches.at(-1);
+      const isRested = atMs - (last?.at(-1)?.atMs ?? 0) >= RESTING_MS;
+      if (last === undefined || isRested) stretches.push([{ atMs, value: found }]);
+      else last.push({ atMs, value: found });
+    }
+    return stretches;
+  };
   return [
-    { name: 'slowest (ms)', color: '#b00020', points: pointsOf('maxMs') },
-    { name: 'median (ms)', color: '#2b6cb0', points: pointsOf('medianMs') },
+    { name: 'slowest (ms)', color: '#b00020', stretches: stretchesOf('maxMs') },
+    { name: 'median (ms)', color: '#2b6cb0', stretches: stretchesOf('medianMs') },
   ];
 }
 

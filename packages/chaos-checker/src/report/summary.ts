@@ -24,7 +24,7 @@ export interface Summary {
     readonly medianMs: number;
     readonly maxMs: number;
   }[];
-  /** The longest times without an acknowledged request, longest first. */
+  /** The longest times without an acknowledged request while clients asked, longest first. */
   readonly gaps: readonly { readonly fromMs: number; readonly untilMs: number }[];
   readonly requests: { readonly ok: number; readonly fail: number; readonly unknown: number };
 }
@@ -34,6 +34,8 @@ const PARTS = 300;
 const CLASS_FACTOR = 1.2;
 const MAX_SPANS = 2000;
 const MAX_GAPS = 10;
+/** Clients of which no request is under way for so long ask no more, as after the end of the workloads: they try again sooner. */
+export const RESTING_MS = 10_000;
 
 /** Collects the summary while the run is checked. */
 export class SummaryObserver implements Observer {
@@ -48,7 +50,9 @@ export class SummaryObserver implements Observer {
   readonly #slowest = Array.from({ length: PARTS }, () => 0);
   readonly #requests = { ok: 0, fail: 0, unknown: 0 };
   #gaps: { fromMs: number; untilMs: number }[] = [];
-  #lastOkMs: number | undefined;
+  /** The last acknowledgement, or since when clients that had rested ask again. */
+  #askingSinceMs: number | undefined;
+  #lastEndMs: number | undefined;
 
   constructor(run: Run, world: World) {
     this.#run = run;
@@ -79,9 +83,12 @@ export class SummaryObserver implements Observer {
     if (!('op' in line)) return;
     const id = `${source.file} ${line.op}`;
     if (line.phase === 'invoke') {
+      const isRested = this.#invoked.size === 0 && line.atMs - (this.#lastEndMs ?? line.atMs) >= RESTING_MS;
+      if (isRested) this.#askingSinceMs = line.atMs;
       this.#invoked.set(id, line.atMs);
       return;
     }
+    this.#lastEndMs = line.atMs;
     this.#requests[line.phase]++;
     const fromMs = this.#invoked.get(id);
     this.#invoked.delete(id);
@@ -137,8 +144,8 @@ export class SummaryObserver implements Observer {
   }
 
   #ok(atMs: number): void {
-    const fromMs = this.#lastOkMs;
-    this.#lastOkMs = atMs;
+    const fromMs = this.#askingSinceMs;
+    this.#askingSinceMs = atMs;
     if (fromMs === undefined) return;
     const shortest = this.#gaps.at(-1);
     if (this.#gaps.length >= MAX_GAPS && shortest !== undefined && atMs - fromMs <= shortest.untilMs - shortest.fromMs)

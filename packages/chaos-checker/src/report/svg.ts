@@ -9,7 +9,13 @@ interface Window {
 interface Line {
   readonly name: string;
   readonly color: string;
-  readonly points: readonly { readonly atMs: number; readonly value: number }[];
+  /** It is interrupted between two of them. */
+  readonly stretches: readonly (readonly Point[])[];
+}
+
+export interface Point {
+  readonly atMs: number;
+  readonly value: number;
 }
 
 const WIDTH = 1100;
@@ -34,12 +40,14 @@ export function timeLine(spans: readonly Span[], window: Window, color: string):
 
 /** Lines over time, on a logarithmic scale from 1. */
 export function lineChart(lines: readonly Line[], window: Window): Html {
-  const top = Math.max(10, ...lines.flatMap(({ points }) => points.map(({ value }) => value)));
+  const top = Math.max(10, ...lines.flatMap(({ stretches }) => stretches.flat().map(({ value }) => value)));
   const yOf = (value: number) => CHART - (CHART - 15) * (Math.log10(Math.max(1, value)) / Math.log10(top));
-  const paths = lines.map(({ points, color }) => {
-    const at = points.map(({ atMs, value }) => `${place(atMs, window).toFixed(1)},${yOf(value).toFixed(1)}`);
-    return html`<polyline fill="none" stroke="${color}" stroke-width="1.5" points="${at.join(' ')}"/>`;
-  });
+  const paths = lines.flatMap(({ stretches, color }) =>
+    stretches.map((points) => {
+      const at = points.map(({ atMs, value }) => `${place(atMs, window).toFixed(1)},${yOf(value).toFixed(1)}`);
+      return html`<polyline fill="none" stroke="${color}" stroke-width="1.5" points="${at.join(' ')}"/>`;
+    }),
+  );
   const names = lines.map(
     ({ name, color }, index) => html`<text x="0" y="${100 + index * 18}" font-size="12" fill="${color}">${name}</text>`,
   );
