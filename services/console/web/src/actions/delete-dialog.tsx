@@ -1,60 +1,19 @@
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { allows } from '../api/access.ts';
-import { collectionPath, objectPath } from '../api/kinds.ts';
+import { objectPath } from '../api/kinds.ts';
 import type { TabProps } from '../object/use-object.ts';
 import { kubectlOf } from '../objects/kubectl.ts';
-import { useConsole, useRules } from '../shell/console-context.ts';
+import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
-import { type Dependent, dependentsOf } from './dependents.ts';
+import { type Dependents, isContainer, READ_OF_KIND, useDependents } from './use-dependents.ts';
 
-const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 const PROPAGATION = { Background: 'background', Foreground: 'foreground', Orphan: 'orphan' } as const;
 type Propagation = keyof typeof PROPAGATION;
 /** More names than a person reads. */
 const LISTED = 100;
-
-const DEFINITIONS = 'customresourcedefinitions.apiextensions.k8s.io';
-/** Whose objects have others in them: these go too, whoever owns them. */
-const CONTAINERS: ReadonlySet<string> = new Set(['namespaces', DEFINITIONS]);
-
-/**
- * What goes with an object: all of a namespace, all objects of a definition, or what it owns. Kinds that the user may not list are left out, but
- * not that of a definition: then the error says so.
- */
-function useDependents({ kind, namespace, name, object }: TabProps) {
-  const { api, kinds } = useConsole();
-  const space = kind.id === 'namespaces' ? name : namespace;
-  const rules = useRules(space === '' ? 'default' : space);
-  const { uid = '' } = object.metadata;
-  return useQuery({
-    queryKey: ['dependents', uid, rules],
-    enabled: rules.isLoading !== true,
-    queryFn: async ({ signal }) => {
-      const listed = kinds.filter(
-        ({ id, group, resource, isNamespaced, verbs }) =>
-          // What cannot be deleted, such as a measurement, does not go.
-          verbs.includes('delete') &&
-          (kind.id === DEFINITIONS
-            ? id === name
-            : (isNamespaced || space === '') &&
-              resource !== 'events' &&
-              allows(rules, { verb: 'list', group, resource })),
-      );
-      const list = async (of: (typeof listed)[number]): Promise<readonly Dependent[]> => {
-        const { items = [] } = await api.json<{ items?: readonly Pick<Dependent, 'metadata'>[] }>(
-          collectionPath(of, space),
-          { accept: METADATA, signal },
-        );
-        return items.map(({ metadata }) => ({ kindId: of.id, kind: of.kind, metadata }));
-      };
-      const all = (await Promise.all(listed.map(list))).flat();
-      return CONTAINERS.has(kind.id) ? all : dependentsOf(uid, all);
-    },
-  });
-}
+/** What stays is known without a look at it. */
+const NOTHING: Dependents = { all: [], cut: [], hidden: [] };
 
 /** Asks before a deletion, and shows what goes too. */
 export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClose: () => void }): ReactNode {
@@ -75,11 +34,11 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
       await navigate({ to: '/objects/$kind', params: { kind: kind.id } });
   };
   const isReading = data === undefined && error === null;
-  const goes = propagation === 'Orphan' ? [] : (data ?? []);
+  const goes = propagation === 'Orphan' ? NOTHING : data;
   return (
     <Dialog title={`Delete ${kind.kind} ${name}?`} onClose={onClose}>
       <Kubectl command={kubectlOf('delete', kind, namespace, name, `--cascade=${PROPAGATION[propagation]}`)} />
-      {CONTAINERS.has(kind.id) ? null : (
+      {isContainer(kind) ? null : (
         <label>
           Objects that it owns{' '}
           <select
@@ -95,7 +54,7 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
       <section aria-live="polite">
         {error ? <Failure error={error} what="what it owns" /> : null}
         {isReading ? <Busy what="what it owns" /> : null}
-        {data === undefined ? null : <Preview goes={goes} isOfCluster={namespace === '' && kind.id !== 'namespaces'} />}
+        {goes === undefined ? null : <Preview goes={goes} isOfCluster={namespace === '' && kind.id !== 'namespaces'} />}
       </section>
       <RunError error={failure} />
       <div className="buttons">
@@ -111,28 +70,41 @@ export function DeleteDialog({ onClose, ...props }: TabProps & { readonly onClos
 }
 
 interface PreviewProps {
-  readonly goes: readonly Dependent[];
+  readonly goes: Dependents;
   /** They may be in several namespaces. */
   readonly isOfCluster: boolean;
 }
 
-function Preview({ goes, isOfCluster }: PreviewProps): ReactNode {
-  if (goes.length === 0) return <p>Nothing else goes with it.</p>;
+function Preview({ goes: { all, cut, hidden }, isOfCluster }: PreviewProps): ReactNode {
+  const isWhole = cut.length === 0 && hidden.length === 0;
   return (
     <>
-      <p>
-        {goes.length} {goes.length === 1 ? 'other object goes' : 'other objects go'} with it:
-      </p>
-      {/* It scrolls, with the keyboard, too. */}
-      <ul className="preview" tabIndex={0}>
-        {goes.slice(0, LISTED).map(({ kindId, kind, metadata }) => (
-          <li key={`${kindId}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`}>
-            <span className="muted">{kind}</span> {isOfCluster && metadata.namespace ? `${metadata.namespace}/` : ''}
-            {metadata.name}
-          </li>
-        ))}
-        {goes.length > LISTED ? <li className="muted">and {goes.length - LISTED} more</li> : null}
-      </ul>
+      {all.length === 0 ? (
+        <p>{isWhole ? 'Nothing else goes with it.' : 'Of what was read, nothing else goes with it.'}</p>
+      ) : (
+        <p>
+          {isWhole ? '' : 'At least '}
+          {all.length} {all.length === 1 ? 'other object goes' : 'other objects go'} with it:
+        </p>
+      )}
+      {all.length === 0 ? null : (
+        // It scrolls, with the keyboard, too.
+        <ul className="preview" tabIndex={0}>
+          {all.slice(0, LISTED).map(({ kindId, kind, metadata }) => (
+            <li key={`${kindId}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`}>
+              <span className="muted">{kind}</span> {isOfCluster && metadata.namespace ? `${metadata.namespace}/` : ''}
+              {metadata.name}
+            </li>
+          ))}
+          {all.length > LISTED ? <li className="muted">and {all.length - LISTED} more</li> : null}
+        </ul>
+      )}
+      {cut.length === 0 ? null : (
+        <p className="muted">
+          Only the first {READ_OF_KIND} of these kinds were read, so more may go: {cut.join(', ')}.
+        </p>
+      )}
+      {hidden.length === 0 ? null : <p className="muted">Without {hidden.join(', ')}, which you may not list.</p>}
     </>
   );
 }

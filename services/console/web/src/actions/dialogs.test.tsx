@@ -30,19 +30,16 @@ interface Given {
   readonly object?: Partial<AnyObject>;
   readonly server?: (sent: Sent) => unknown;
   readonly rules?: readonly ResourceRule[] | Promise<readonly ResourceRule[]>;
-  readonly name?: string;
 }
 
 async function open(Dialog: View, options: Given) {
-  const { kind = DEPLOYMENTS, object = {}, server = () => ({}), rules, name = 'web' } = options;
+  const { kind = DEPLOYMENTS, object = {}, server = () => ({}), rules } = options;
   const written: Sent[] = [];
   const closed: string[] = [];
   const namespace = kind.isNamespaced ? 'shop' : '';
   const of = (given: Partial<AnyObject>) => {
     const whole = { metadata: { name: 'web', uid: 'u' }, ...given } as AnyObject;
-    return (
-      <Dialog kind={kind} namespace={namespace} name={name} object={whole} onClose={() => closed.push('closed')} />
-    );
+    return <Dialog kind={kind} namespace={namespace} name="web" object={whole} onClose={() => closed.push('closed')} />;
   };
   const page = await renderInConsole(of(object), {
     kinds: [CONFIG_MAPS, DEPLOYMENTS, NODES, PODS],
@@ -214,10 +211,16 @@ describe('roll back', () => {
 });
 
 describe('delete', () => {
+  /** Responds with these ConfigMaps, and with nothing of other kinds. */
+  const listing =
+    (items: readonly object[], metadata = {}) =>
+    ({ path }: Sent) =>
+      path.includes('/configmaps?') ? { items, metadata } : {};
+
   it('cannot be done, and says nothing of what goes, before the rights are known', async () => {
     const { promise, resolve } = Promise.withResolvers<readonly ResourceRule[]>();
     const items = [{ metadata: { name: 'settings', uid: 'c' } }];
-    const server = ({ path }: Sent) => (path.endsWith('/configmaps') ? { items } : {});
+    const server = listing(items);
     const kind = kindOf('namespaces', { isNamespaced: false });
     const page = await open(DeleteDialog, { kind, rules: promise, server });
     // That of the rights.
@@ -225,7 +228,8 @@ describe('delete', () => {
     expect(button('Delete').disabled).toBe(true);
     expect(screen.queryByText('Nothing else goes with it.')).toBeNull();
     resolve([{ verbs: ['list'], apiGroups: [''], resources: ['configmaps'] }]);
-    await screen.findByText('1 other object goes with it:');
+    await screen.findByText('At least 1 other object goes with it:');
+    expect(screen.getByText('Without Deployment, Pod, which you may not list.')).toBeDefined();
     expect(button('Delete').disabled).toBe(false);
   });
 
@@ -246,7 +250,7 @@ describe('delete', () => {
       metadata: { name: `settings-${index}`, uid: `${index}`, ownerReferences: [{ uid: 'u' }] },
     });
     const items = Array.from({ length: 120 }, (_, index) => owned(index));
-    await open(DeleteDialog, { server: ({ path }) => (path.endsWith('/configmaps') ? { items } : {}) });
+    await open(DeleteDialog, { server: listing(items) });
     await screen.findByText('120 other objects go with it:');
     expect(
       screen
@@ -257,34 +261,70 @@ describe('delete', () => {
     expect(screen.getByRole('list').tabIndex).toBe(0);
   });
 
-  it('shows all objects of a definition, which go with it whoever owns them, and offers no other way', async () => {
-    const object = { metadata: { name: 'configmaps', uid: 'd' } };
-    const items = ['a', 'b'].map((namespace) => ({ metadata: { name: 'same', namespace, uid: namespace } }));
-    const kind = kindOf('customresourcedefinitions.apiextensions.k8s.io', { isNamespaced: false });
+  it('reads so many objects of a kind, and says when there are more', async () => {
+    const items = [{ metadata: { name: 'a', namespace: 'x', uid: 'a', ownerReferences: [{ uid: 'u' }] } }];
     const asked: string[] = [];
-    const server = ({ path }: Sent) => {
-      asked.push(path);
-      return path.endsWith('/configmaps') ? { items } : {};
+    const server = (sent: Sent) => {
+      asked.push(sent.path);
+      return listing(items, { continue: 'further' })(sent);
     };
-    await open(DeleteDialog, { kind, object, server, name: 'configmaps' });
-    await screen.findByText('2 other objects go with it:');
-    expect(screen.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
-      'Configmap a/same',
-      'Configmap b/same',
-    ]);
-    expect(asked).toEqual(['/api/v1/configmaps']);
-    expect(screen.queryByLabelText(/Objects that it owns/)).toBeNull();
+    await open(DeleteDialog, { kind: NODES, server });
+    await screen.findByText('At least 1 other object goes with it:');
+    expect(screen.getByText('Only the first 500 of these kinds were read, so more may go: Configmap.')).toBeDefined();
+    expect(new Set(asked.map((path) => path.split('?')[1]))).toEqual(new Set(['limit=500']));
+    fireEvent.change(screen.getByLabelText(/Objects that it owns/), { target: { value: 'Orphan' } });
+    expect(screen.getByText('Nothing else goes with it.')).toBeDefined();
   });
 
-  it('says that the objects of a definition cannot be seen, not that there are none', async () => {
-    const kind = kindOf('customresourcedefinitions.apiextensions.k8s.io', { isNamespaced: false });
-    const server = () => {
-      throw new StatusError('Forbidden', 'not you');
+  it('does not say that nothing goes while there are kinds that the user may not list in all namespaces', async () => {
+    const server = ({ path }: Sent) => {
+      if (path.includes('/configmaps?')) throw new StatusError('Forbidden', 'only in one namespace');
+      return {};
     };
-    const rules = [{ verbs: ['delete'], apiGroups: ['*'], resources: ['*'] }];
-    await open(DeleteDialog, { kind, server, rules, name: 'configmaps' });
-    await screen.findByText('You may not see what it owns.');
-    expect(screen.queryByText('Nothing else goes with it.')).toBeNull();
+    await open(DeleteDialog, { kind: NODES, server });
+    await screen.findByText('Of what was read, nothing else goes with it.');
+    expect(screen.getByText('Without Configmap, which you may not list.')).toBeDefined();
+  });
+
+  describe('a definition', () => {
+    const kind = kindOf('customresourcedefinitions.apiextensions.k8s.io', { isNamespaced: false });
+    const definition = (...versions: readonly object[]) => {
+      const names = { plural: 'widgets', kind: 'Widget' };
+      const spec = { group: 'example.com', scope: 'Namespaced', names, versions };
+      return { metadata: { name: 'widgets.example.com', uid: 'd' }, spec };
+    };
+    const served = definition({ name: 'v1', served: false }, { name: 'v2', served: true });
+
+    it('shows all its objects, whoever owns them and whether discovery lists them, and offers no other way', async () => {
+      const items = ['a', 'b'].map((namespace) => ({ metadata: { name: 'same', namespace, uid: namespace } }));
+      const asked: string[] = [];
+      const server = ({ path }: Sent) => {
+        asked.push(path);
+        return { items };
+      };
+      await open(DeleteDialog, { kind, object: served, server });
+      await screen.findByText('2 other objects go with it:');
+      expect(screen.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
+        'Widget a/same',
+        'Widget b/same',
+      ]);
+      expect(asked).toEqual(['/apis/example.com/v2/widgets?limit=500']);
+      expect(screen.queryByLabelText(/Objects that it owns/)).toBeNull();
+    });
+
+    it.each([
+      ['who may not see its objects', served, 'You may not see what it owns.'],
+      ['when nobody can', definition({ name: 'v1', served: false }), 'Cannot load what it owns.'],
+    ])('does not tell that there are none: %s', async (_, object, text) => {
+      const server = () => {
+        throw new StatusError('Forbidden', 'not you');
+      };
+      const rules = [{ verbs: ['delete'], apiGroups: ['*'], resources: ['*'] }];
+      await open(DeleteDialog, { kind, object, server, rules });
+      await screen.findByText(text);
+      expect(screen.queryByText(/goes with it/)).toBeNull();
+      expect(button('Delete').disabled).toBe(false);
+    });
   });
 
   it('leaves a person where they have gone meanwhile', async () => {

@@ -70,7 +70,10 @@ function kindFrom(id: string, group: string, version: string, found: ResourceDis
 }
 
 /** The path of a resource's objects, of one namespace or of all. */
-export function collectionPath({ group, version, resource, isNamespaced }: Kind, namespace: string): string {
+export function collectionPath(
+  { group, version, resource, isNamespaced }: Pick<Kind, 'group' | 'version' | 'resource' | 'isNamespaced'>,
+  namespace: string,
+): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   return isNamespaced && namespace !== ''
     ? `${root}/namespaces/${encodeURIComponent(namespace)}/${resource}`
