@@ -6,6 +6,7 @@ import { kubectlOf } from '../objects/kubectl.ts';
 import { useConsole } from '../shell/console-context.ts';
 import { Dialog, RunError, useRun } from '../shell/dialog.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
+import { ScrollBox } from '../shell/scroll-box.tsx';
 import { type Dependents, isContainer, READ_OF_KIND, useDependents } from './use-dependents.ts';
 
 const PROPAGATION = { Background: 'background', Foreground: 'foreground', Orphan: 'orphan' } as const;
@@ -88,16 +89,18 @@ function Preview({ goes: { all, cut, hidden }, isOfCluster }: PreviewProps): Rea
         </p>
       )}
       {all.length === 0 ? null : (
-        // It scrolls, with the keyboard, too.
-        <ul className="preview" tabIndex={0}>
-          {all.slice(0, LISTED).map(({ kindId, kind, metadata }) => (
-            <li key={`${kindId}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`}>
-              <span className="muted">{kind}</span> {isOfCluster && metadata.namespace ? `${metadata.namespace}/` : ''}
-              {metadata.name}
-            </li>
-          ))}
-          {all.length > LISTED ? <li className="muted">and {all.length - LISTED} more</li> : null}
-        </ul>
+        <ScrollBox className="preview" label="What goes with it">
+          <ul>
+            {all.slice(0, LISTED).map(({ kindId, kind, metadata }) => (
+              <li key={`${kindId}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`}>
+                <span className="muted">{kind}</span>{' '}
+                {isOfCluster && metadata.namespace ? `${metadata.namespace}/` : ''}
+                {metadata.name}
+              </li>
+            ))}
+            {all.length > LISTED ? <li className="muted">and {all.length - LISTED} more</li> : null}
+          </ul>
+        </ScrollBox>
       )}
       {cut.length === 0 ? null : (
         <p className="muted">

@@ -2,7 +2,7 @@
 import { StatusError } from '@gantry/objects';
 import { fireEvent, screen, waitFor } from '@testing-library/react';
 import type { ComponentType } from 'react';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ResourceRule } from '../api/access.ts';
 import type { Kind } from '../api/kinds.ts';
 import type { AnyObject, TabProps } from '../object/use-object.ts';
@@ -250,6 +250,9 @@ describe('delete', () => {
       metadata: { name: `settings-${index}`, uid: `${index}`, ownerReferences: [{ uid: 'u' }] },
     });
     const items = Array.from({ length: 120 }, (_, index) => owned(index));
+    // Nothing has a size here.
+    vi.spyOn(HTMLElement.prototype, 'scrollHeight', 'get').mockReturnValue(1);
+    onTestFinished(() => void vi.restoreAllMocks());
     await open(DeleteDialog, { server: listing(items) });
     await screen.findByText('120 other objects go with it:');
     expect(
@@ -258,7 +261,7 @@ describe('delete', () => {
         .map(({ textContent }) => textContent)
         .slice(99),
     ).toEqual(['Configmap settings-99', 'and 20 more']);
-    expect(screen.getByRole('list').tabIndex).toBe(0);
+    expect(screen.getByRole('region', { name: 'What goes with it' }).tabIndex).toBe(0);
   });
 
   it('reads so many objects of a kind, and says when there are more', async () => {

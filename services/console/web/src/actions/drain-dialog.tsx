@@ -124,7 +124,7 @@ interface StepsProps {
 function Steps({ plan, states }: StepsProps): ReactNode {
   if (plan.length === 0) return <p>No pod is on this node.</p>;
   return (
-    <Table of={['Pod', 'What happens', 'State']}>
+    <Table label="Pods of the node" of={['Pod', 'What happens', 'State']}>
       {plan.map(({ pod: { metadata }, action, note, isLoss }) => (
         <tr key={metadata.uid}>
           <th scope="row">

@@ -4,6 +4,7 @@ import { quote } from '../objects/kubectl.ts';
 import { formatAge } from '../shell/ages.ts';
 import { useAllowed, useConsole, useKind, useLive, useNow } from '../shell/console-context.ts';
 import { RunError, useRun } from '../shell/dialog.tsx';
+import { ScrollBox } from '../shell/scroll-box.tsx';
 import { Table } from '../shell/table.tsx';
 import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
 import {
@@ -104,7 +105,7 @@ function RunList({ runs, shown, now }: ListProps): ReactNode {
   return (
     <section>
       <h2>Runs</h2>
-      <Table of={['Run', 'Phase', 'Faults', 'Longest gap', 'Seed', 'Age']}>
+      <Table label="Runs" of={['Run', 'Phase', 'Faults', 'Longest gap', 'Seed', 'Age']}>
         {runs.map((run) => (
           <tr key={run.uid}>
             <th scope="row">
@@ -192,9 +193,9 @@ function RunView({ run, now, mayDelete }: RunProps): ReactNode {
         </Table>
       )}
       <Outcome run={run} now={now} />
-      <pre className="code" aria-label="Events" tabIndex={0}>
+      <ScrollBox as="pre" className="code" label="Events">
         {(status.lines ?? []).join('\n')}
-      </pre>
+      </ScrollBox>
     </section>
   );
 }

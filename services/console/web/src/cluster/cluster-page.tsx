@@ -267,7 +267,10 @@ function FullestNodes({ loads, namespace }: FullestProps): ReactNode {
           Only the pods of <code>{namespace}</code> are counted. Nodes may be full of others: show all namespaces.
         </p>
       )}
-      <Table of={['Node', 'Host', 'State', 'Pods', 'CPU requested', 'CPU used', 'Memory requested', 'Memory used']}>
+      <Table
+        label="The fullest nodes"
+        of={['Node', 'Host', 'State', 'Pods', 'CPU requested', 'CPU used', 'Memory requested', 'Memory used']}
+      >
         {fullest.map((load) => {
           const { node, cpu, memory, podCount } = load;
           return (
@@ -310,7 +313,7 @@ function UnreadyPods({ pods }: { readonly pods: readonly PodMark[] }): ReactNode
   return (
     <section>
       <h2>Pods that are not ready</h2>
-      <Table of={['Pod', 'State', 'Reason', 'Node']}>
+      <Table label="Pods that are not ready" of={['Pod', 'State', 'Reason', 'Node']}>
         {pods.slice(0, LISTED).map(({ uid, namespace, name, state, reason, node }) => (
           <tr key={uid}>
             <th scope="row">

@@ -41,6 +41,7 @@ function Etcd({ report }: { readonly report: EtcdReport }): ReactNode {
     <section>
       <h2>etcd</h2>
       <Table
+        label="Members of etcd"
         of={[
           'Member',
           'State',
@@ -95,7 +96,7 @@ function Servers({ report }: { readonly report: ApiServersReport }): ReactNode {
       <section>
         <h2>API servers</h2>
         <Kubectl command="kubectl get --raw /gantry/v1/apiservers" />
-        <Table of={['Address', 'Started', 'Cache revision', 'Behind etcd', 'Watches', 'Role']}>
+        <Table label="API servers" of={['Address', 'Started', 'Cache revision', 'Behind etcd', 'Watches', 'Role']}>
           {apiservers.map(({ address, startedAt, cache, watches, leading }) => (
             <tr key={address}>
               <th scope="row">{address}</th>
@@ -154,7 +155,7 @@ function Requests({ report }: { readonly report: ApiServersReport }): ReactNode 
   return (
     <section>
       <h2>Requests since the servers started</h2>
-      <Table of={['Request', 'Count', 'Failed', 'Mean']}>
+      <Table label="Requests" of={['Request', 'Count', 'Failed', 'Mean']}>
         {rows.slice(0, LISTED).map(({ name, requests, failed, seconds }) => (
           <tr key={name}>
             <th scope="row">{name}</th>
@@ -182,7 +183,7 @@ function Watches({ report }: { readonly report: ApiServersReport }): ReactNode {
   return (
     <section>
       <h2>Watches now</h2>
-      <Table of={['Kind', 'Watches', 'Of clients', 'Of services']}>
+      <Table label="Watches" of={['Kind', 'Watches', 'Of clients', 'Of services']}>
         {rows.slice(0, LISTED).map(({ resource, watches, rest }) => (
           <tr key={resource}>
             <th scope="row">{resource}</th>
@@ -201,7 +202,7 @@ function FlowControl({ report }: { readonly report: ApiServersReport }): ReactNo
   return (
     <section>
       <h2>Flow control</h2>
-      <Table of={['Server', 'Level and schema', 'Executing', 'Queued', 'Dispatched', 'Rejected']}>
+      <Table label="Flow control" of={['Server', 'Level and schema', 'Executing', 'Queued', 'Dispatched', 'Rejected']}>
         {report.apiservers.flatMap(({ address, flowControl }) =>
           flowControl.flatMap(({ name, limitSeats, schemas }) =>
             schemas

@@ -112,7 +112,7 @@ function Leaders({ report }: { readonly report: LeadersReport }): ReactNode {
     <section>
       <h2>Leaders</h2>
       <Kubectl command="kubectl get --raw /gantry/v1/leaders" />
-      <Table of={['Component', 'Leader', 'Epoch', 'Term', 'Lease', 'Standby']}>
+      <Table label="Leaders" of={['Component', 'Leader', 'Epoch', 'Term', 'Lease', 'Standby']}>
         {report.leaders.map((leader) => (
           <LeaderRow key={leader.component} leader={leader} now={now} />
         ))}
@@ -156,6 +156,7 @@ function Failovers({ failovers }: { readonly failovers: readonly Failover[] }): 
         <p className="muted">None since this page was opened. The death of a leader is shown here as it happens.</p>
       ) : (
         <Table
+          label="Failovers seen"
           of={['Component', 'Last sign of the old leader', 'Lease ran out', 'Elected', 'Acting', 'First write', 'Gap']}
         >
           {failovers.map((failover) => (
@@ -215,6 +216,7 @@ function Process({ process, at }: ProcessProps): ReactNode {
       )}
       {loops.length === 0 ? null : (
         <Table
+          label={`Control loops of ${component} ${address}`}
           of={['Loop', 'Queue', 'Reconciles', 'Mean', 'Longest', 'Failed', 'Conflicts', 'Last decision']}
           className="numbers"
         >

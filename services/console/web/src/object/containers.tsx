@@ -21,7 +21,7 @@ export function Containers({ pod }: { readonly pod: Pod }): ReactNode {
   return (
     <section>
       <h2>Containers</h2>
-      <Table of={['Name', 'Image', 'State', 'Restarts']}>
+      <Table label="Containers" of={['Name', 'Image', 'State', 'Restarts']}>
         {rows.map(([role, { name, image }]) => {
           const found = statuses.find((candidate) => candidate.name === name);
           const { tone, text } = stateOf(found, now);

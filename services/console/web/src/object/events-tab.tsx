@@ -45,7 +45,7 @@ export function EventsTab({ namespace, object }: TabProps): ReactNode {
   if (events.error !== undefined && events.rows.size === 0) return <Failure error={events.error} what="the events" />;
   if (sorted.length === 0) return <p className="empty">No events. The cluster forgets them after an hour.</p>;
   return (
-    <Table of={['Last seen', 'Type', 'Reason', 'Message', 'From']}>
+    <Table label="Events" of={['Last seen', 'Type', 'Reason', 'Message', 'From']}>
       {sorted.map(({ uid, type, reason, message, count, lastAt, source }) => (
         <tr key={uid}>
           <td>

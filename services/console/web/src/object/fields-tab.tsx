@@ -29,7 +29,7 @@ export function FieldsTab({ object }: TabProps): ReactNode {
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />
       </div>
-      <Table of={['Field', 'Manager', 'By', 'Last write']}>
+      <Table label="Who wrote which field" of={['Field', 'Manager', 'By', 'Last write']}>
         {shown.map(({ path, manager, operation, subresource, time }) => (
           <tr key={`${path} ${manager} ${operation} ${subresource}`}>
             <th scope="row">

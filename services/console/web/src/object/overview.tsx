@@ -8,6 +8,7 @@ import { Containers } from './containers.tsx';
 import { maskedAnnotations } from './masked.ts';
 import { Ports } from './ports.tsx';
 import type { AnyObject, TabProps } from './use-object.ts';
+import { ScrollBox } from '../shell/scroll-box.tsx';
 import { Table } from '../shell/table.tsx';
 
 /** Facts, conditions, containers and data of an object. */
@@ -119,7 +120,7 @@ const BAD_WHEN_TRUE = /Pressure|Unavailable$|Failure$|^Failed|Failing|Disruption
 function Conditions({ conditions }: { readonly conditions: readonly Condition[] }): ReactNode {
   const now = useNow();
   return (
-    <Table of={['Type', 'Status', 'Since', 'Reason']}>
+    <Table label="Conditions" of={['Type', 'Status', 'Since', 'Reason']}>
       {conditions.map(({ type, status, reason, message, lastTransitionTime }) => {
         const isGood = (status === 'True') !== BAD_WHEN_TRUE.test(type);
         return (
@@ -165,9 +166,9 @@ function Data({ data, isSecret }: DataProps): ReactNode {
           {isSecret ? (
             <MaskedValue name={name} base64={value} />
           ) : (
-            <pre className="value" tabIndex={0}>
+            <ScrollBox as="pre" className="value" label={name}>
               {value}
-            </pre>
+            </ScrollBox>
           )}
         </FactPair>
       ))}
@@ -181,9 +182,9 @@ function MaskedValue({ name, base64 }: { readonly name: string; readonly base64:
   return (
     <>
       {isShown ? (
-        <pre className="value" tabIndex={0}>
+        <ScrollBox as="pre" className="value" label={name}>
           {decoded(base64)}
-        </pre>
+        </ScrollBox>
       ) : (
         <span className="muted">•••••• ({bytes} bytes) </span>
       )}

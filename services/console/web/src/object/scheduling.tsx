@@ -53,7 +53,7 @@ export function Scheduling({ namespace, pod }: { readonly namespace: string; rea
         fit.
         {victims.length === 0 ? '' : ` ${victims.length} pods of lower priority are evicted for it.`}
       </p>
-      <Table of={['Node', 'Score', 'Why']}>
+      <Table label="Nodes that the scheduler considered" of={['Node', 'Score', 'Why']}>
         {nodes.map((one) => (
           <tr key={one.node}>
             <th scope="row">{one.node}</th>

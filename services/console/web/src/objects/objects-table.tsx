@@ -61,8 +61,9 @@ export function ObjectsTable({ kind, rows, columns, sorting, hasNamespaces, isCo
       ref={scroller}
       {...handlers}
       onClick={onClick}
-      tabIndex={rows.length === 0 ? 0 : -1}
-      role="presentation"
+      {...(rows.length === 0
+        ? { tabIndex: 0, role: 'region', 'aria-label': kind.kind }
+        : { tabIndex: -1, role: 'presentation' })}
     >
       <div role="table" aria-label={kind.kind} aria-rowcount={rows.length + 1} className="table">
         <div role="rowgroup" className="table-head">

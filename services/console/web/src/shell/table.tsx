@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react';
+import { ScrollBox } from './scroll-box.tsx';
 
 interface Props {
+  /** For screen readers. */
+  readonly label: string;
   /** The names of its columns. */
   readonly of: readonly string[];
-  /** For screen readers, of a table without a heading of its own. */
-  readonly label?: string;
   readonly className?: string;
   /** Its rows. */
   readonly children: ReactNode;
@@ -13,7 +14,7 @@ interface Props {
 /** A small table. Where it is wider than the page, it scrolls, with the keyboard, too. */
 export function Table({ of, label, className, children }: Props): ReactNode {
   return (
-    <div className="scroll-box" tabIndex={0}>
+    <ScrollBox label={label}>
       <table aria-label={label} className={className}>
         <thead>
           <tr>
@@ -26,6 +27,6 @@ export function Table({ of, label, className, children }: Props): ReactNode {
         </thead>
         <tbody>{children}</tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }

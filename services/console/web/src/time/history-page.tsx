@@ -168,7 +168,7 @@ function Changes({ from, to }: { readonly from: Moment; readonly to: Moment | un
         {cut.length === 0 ? '' : `; of ${cut.join(', ')} the first ${MAX_OBJECTS} by name`}
         {failed.length === 0 ? '' : `; without ${failed.map(({ kind }) => kind).join(', ')}: ${failed[0]?.why ?? ''}`}
       </p>
-      <Table of={['Object', 'What', 'Fields', 'Written by']}>
+      <Table label="What changed" of={['Object', 'What', 'Fields', 'Written by']}>
         {changes.map(({ kind, change }) => (
           <ChangeRow key={`${kind.id} ${change.object.metadata.uid ?? ''}`} kind={kind} change={change} />
         ))}
