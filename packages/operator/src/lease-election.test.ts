@@ -198,7 +198,7 @@ describe('an election by a Lease', () => {
     expect(() => elections[0]?.fence()).toThrow('this process does not hold the Lease a/op any more');
     await clock.advance(0);
     expect(events).toEqual(['one elected 0 after another', 'one lost']);
-    const text = 'the API server refused a write: this process holds the Lease no more';
+    const text = 'a write was refused as that of a former leader: looks at the Lease';
     expect(logged).toContainEqual([
       'one',
       { lease: KEY, reason: expect.stringContaining('the term of one has ended') },
@@ -208,6 +208,44 @@ describe('an election by a Lease', () => {
     await clock.advance(30_000);
     expect(events.at(-1), 'it is a candidate again').toBe('one elected 2 after another');
     await writerOf(0).create(CONFIG_MAPS, configMap('next'), signal);
+  });
+
+  const ENDED = StatusError.leadershipEnded(CONFIG_MAPS, 'a', 'says a webhook');
+  const isCreate = ({ verb }: { readonly verb: string }) => verb === 'create';
+
+  it('writes nothing after the word of a response that its term has ended, until it has renewed the Lease', async () => {
+    candidate('one');
+    await clock.advance(0);
+    client.failNext(isCreate, ENDED);
+    await expect(writerOf(0).create(CONFIG_MAPS, configMap('a'), signal)).rejects.toThrow('says a webhook');
+    await expect(writerOf(0).create(CONFIG_MAPS, configMap('b'), signal)).rejects.toThrow('nothing was written');
+    await clock.advance(0);
+    await writerOf(0).create(CONFIG_MAPS, configMap('c'), signal);
+    client.failNext(isCreate, ENDED);
+    await expect(writerOf(0).create(CONFIG_MAPS, configMap('d'), signal)).rejects.toThrow('says a webhook');
+    await clock.advance(0);
+    expect(events).toEqual(['one elected 0 after another']);
+    expect(client.all(CONFIG_MAPS).map(({ metadata }) => metadata.name)).toEqual(['c']);
+  });
+
+  it('ends its term when it can neither write nor see whether it holds the Lease', async () => {
+    candidate('one');
+    await clock.advance(0);
+    client.failNext(isCreate, ENDED);
+    client.failNext(({ verb }) => verb === 'update', StatusError.unavailable('cut off'));
+    await expect(writerOf(0).create(CONFIG_MAPS, configMap('a'), signal)).rejects.toThrow('says a webhook');
+    await clock.advance(0);
+    expect(events).toEqual(['one elected 0 after another', 'one lost']);
+  });
+
+  it('ends its term when somebody has written another one of it into the Lease', async () => {
+    candidate('one');
+    await clock.advance(0);
+    await client.patch(LEASES, KEY, { merge: { spec: { leaseTransitions: 7 } } }, signal);
+    await clock.advance(2000);
+    expect(events).toEqual(['one elected 0 after another', 'one lost']);
+    await clock.advance(3000);
+    expect(events.slice(2)).toEqual(['one elected 8 after nobody']);
   });
 
   it('keeps its term when another refusal, or the refusal of a former term, arrives', async () => {

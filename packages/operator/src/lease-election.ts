@@ -56,7 +56,7 @@ interface Held {
   readonly lease: Lease;
   /** Monotonic time at which this process stops acting. */
   readonly untilMs: number;
-  /** Aborted when an API server refuses a write of this term. */
+  /** Aborted when a response says that this term has ended. */
   readonly refused: AbortController;
 }
 
@@ -117,14 +117,17 @@ export class LeaseElection implements Election<LeaseTerm> {
     );
   }
 
-  /** Ends the term of this process, if it is still that of `fence`: an API server has refused a write of it. */
+  /**
+   * Stops the writes of this process, if its term is still that of `fence`: a response says that the term has ended. It may be that of an
+   * admission webhook or an aggregated API server, so the term goes on if the Lease can be renewed in it.
+   */
   refused(fence: LeaseFence, error: Error): void {
     const held = this.#held;
     if (held === undefined || held.refused.signal.aborted) return;
     const { metadata, spec } = held.lease;
     if (metadata.uid !== fence.uid || (spec?.leaseTransitions ?? 0) !== fence.transitions) return;
     const { log, lease } = this.#options;
-    log.warn({ lease, reason: error.message }, 'the API server refused a write: this process holds the Lease no more');
+    log.warn({ lease, reason: error.message }, 'a write was refused as that of a former leader: looks at the Lease');
     held.refused.abort();
   }
 
@@ -143,7 +146,7 @@ export class LeaseElection implements Election<LeaseTerm> {
             yield { kind: 'elected', term: this.#term(won) };
           }
         } else {
-          held = held.refused.signal.aborted ? undefined : await this.#keep(held, signal);
+          held = held.refused.signal.aborted ? await this.#review(held, signal) : await this.#keep(held, signal);
           this.#held = held;
           if (held === undefined && !signal.aborted) yield { kind: 'lost' };
         }
@@ -168,8 +171,16 @@ export class LeaseElection implements Election<LeaseTerm> {
     const sentMs = clock.monotonicMs();
     const result = await this.#try('renew', held.untilMs - sentMs, signal, (within) => this.#renew(held.lease, within));
     if (result === 'held by another') return undefined;
-    if (result !== undefined) return { ...held, lease: result, untilMs: sentMs + this.#renewMs };
+    if (result !== undefined)
+      return isSameTerm(result, held.lease) ? { ...held, lease: result, untilMs: sentMs + this.#renewMs } : undefined;
     return signal.aborted || clock.monotonicMs() < held.untilMs ? held : undefined;
+  }
+
+  /** After a refusal: undefined unless the Lease was renewed in the same term. */
+  async #review(held: Held, signal: AbortSignal): Promise<Held | undefined> {
+    const kept = await this.#keep(held, signal);
+    if (kept === undefined || kept === held) return undefined;
+    return { ...kept, refused: new AbortController() };
   }
 
   /** Undefined after a failure, which is logged. */
@@ -263,6 +274,10 @@ export class LeaseElection implements Election<LeaseTerm> {
       log.warn({ lease: this.#options.lease, reason: errorMessage(error) }, 'the Lease was not released: it expires');
     }
   }
+}
+
+function isSameTerm(a: Lease, b: Lease): boolean {
+  return a.metadata.uid === b.metadata.uid && (a.spec?.leaseTransitions ?? 0) === (b.spec?.leaseTransitions ?? 0);
 }
 
 /** A client that sends no write when this process does not lead, and each other one with the fence of its term. */
