@@ -13,7 +13,7 @@ import {
   startsOf,
   writeRun,
 } from './testing/editable-run.ts';
-import { delayElection, MUTATIONS } from './testing/mutations.ts';
+import { delayElection, ended, MUTATIONS, startAgain } from './testing/mutations.ts';
 import { repeatIndex } from './testing/mutations-of-controllers.ts';
 
 let recorded: string;
@@ -234,6 +234,24 @@ describe('check', () => {
     if (verdictIs === 'right') expect(what).toEqual([]);
     else expect(what).toContainEqual(expect.stringContaining('was done again by pod again'));
   });
+
+  it.each([
+    ['system:node:vm-1', 'wrong'],
+    ['kubernetes-admin', 'right'],
+  ])(
+    'a container that starts amid faults, 20 s after %s has written the end of its pod: %s',
+    async (writer, verdictIs) => {
+      const run = copy();
+      const end = ended(run);
+      edit([end], () => undefined, { writer });
+      startAgain(run, end.at.atMs + 20_000);
+      await using written = await writeRun(run);
+      const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I3');
+      const what = own?.violations.map((violation) => violation.what) ?? [];
+      if (verdictIs === 'right') expect(what).toEqual([]);
+      else expect(what).toEqual([expect.stringContaining('whose end it reported')]);
+    },
+  );
 
   it('does not pass a run whose history lost an event', async () => {
     const run = copy();

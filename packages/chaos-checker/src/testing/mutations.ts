@@ -1,8 +1,10 @@
 import type { ClientLine, ClientWatch } from '../artifacts.ts';
+import { isTerminal } from '../history/api-objects.ts';
 import { boundPods, type Mutation, mutation } from './mutation.ts';
 import { CONTROLLER_MUTATIONS } from './mutations-of-controllers.ts';
 import {
   addObject,
+  type ContainerEvent,
   edit,
   type EditableRun,
   found,
@@ -30,6 +32,24 @@ function newTerm(run: EditableRun) {
   );
   if (event.type !== 'put') throw new TypeError('the election is a deletion');
   return { revision, event };
+}
+
+/** The end of the pod that `startAgain` starts. */
+export function ended(run: EditableRun): ObjectPut {
+  const { labels } = lastStart(run);
+  return found(
+    putsOf(run, `pods/chaos/${labels['io.kubernetes.pod.name']}`).find(({ object }) => isTerminal(object)),
+    'end of a pod',
+  );
+}
+
+/** The container of a pod that ends by itself, and stays in the API, starts once more. */
+export function startAgain(run: EditableRun, atMs: number): void {
+  run.engine.push({ ...lastStart(run), atMs });
+}
+
+function lastStart(run: EditableRun): ContainerEvent {
+  return found(startsOf(run, 'work-1').at(-1), 'start');
 }
 
 const calmMs = ({ run }: EditableRun) => (run.quietFromMs ?? 0) + 1000;
@@ -80,11 +100,11 @@ const LEADERS: readonly Mutation[] = [
     edit([own], () => undefined, { electionKey: header.electionKey ?? '', epoch: header.epoch ?? 0 });
   }),
   mutation('I3', 'a container of a pod that had succeeded', (run) => {
-    const pod = found(
-      putsOf(run, 'pods/chaos/work-0').find(({ object }) => object.status?.phase === 'Succeeded'),
-      'success of a pod',
-    );
-    run.engine.push({ ...found(startsOf(run, 'work-0').at(-1), 'start'), atMs: pod.at.atMs + 20_000 });
+    startAgain(run, ended(run).at.atMs + 20_000);
+  }),
+  mutation('I3', 'a container of a pod that had been given up', (run) => {
+    edit([ended(run)], () => undefined, { writer: 'system:kube-controller-manager' });
+    startAgain(run, calmMs(run) + 20_000);
   }),
   mutation('I3', 'a container on a node that its pod is not bound to', (run) => {
     const start = found(startsOf(run, 'web')[0], 'start of web');
