@@ -7,6 +7,8 @@ import { countFrames, countLines } from './event-counters.ts';
 
 /** Window sizes of Go's client: a list must not wait for the window. */
 const WINDOW_BYTES = 16 * 1024 * 1024;
+/** For how long a request may wait for the next byte. */
+const SILENCE_MS = 60_000;
 const UNREAD_A_SESSION = 25;
 const UNREAD_WINDOW_BYTES = 64 * 1024;
 /** In a list's first bytes: base64url of `{"v":"`, with which Kubernetes' tokens begin. */
@@ -26,14 +28,14 @@ const LIST_FORMS: Readonly<Partial<Record<ListForm, string>>> = {
 };
 
 /** REST over HTTP/2. */
-export function httpKind(target: HttpTarget, form: Form): EndpointKind {
+export function httpKind(target: HttpTarget, form: Form, silenceMs = SILENCE_MS): EndpointKind {
   return {
     name: `REST ${form}`,
     forms: form === 'JSON' ? ['whole', 'pages', 'metadata', 'table'] : ['whole', 'pages', 'metadata'],
     open: async (connections) => {
       const sessions = await Promise.all(Array.from({ length: connections }, () => connect(target)));
       for (const session of sessions) session.setLocalWindowSize(WINDOW_BYTES);
-      return new HttpEndpoint(sessions, form);
+      return new HttpEndpoint(sessions, form, silenceMs);
     },
   };
 }
@@ -82,11 +84,13 @@ export async function openUnreadWatches(
 class HttpEndpoint implements Endpoint {
   readonly #sessions: readonly ClientHttp2Session[];
   readonly #form: Form;
+  readonly #silenceMs: number;
   #next = 0;
 
-  constructor(sessions: readonly ClientHttp2Session[], form: Form) {
+  constructor(sessions: readonly ClientHttp2Session[], form: Form, silenceMs: number) {
     this.#sessions = sessions;
     this.#form = form;
+    this.#silenceMs = silenceMs;
   }
 
   async create({ resource, namespace }: Collection, object: KubeObject): Promise<void> {
@@ -179,7 +183,12 @@ class HttpEndpoint implements Endpoint {
         if (head.length < HEAD_BYTES) head += part.toString('latin1', 0, HEAD_BYTES);
       });
       stream.on('error', reject);
-      stream.on('end', () => (status < 300 ? resolve({ bytes, head }) : reject(new Error(`${status} ${head}`))));
+      stream.on('end', () => {
+        if (status >= 200 && status < 300) resolve({ bytes, head });
+        // Without a response, the server has cancelled it: that is no error of the stream.
+        else reject(new Error(status === 0 ? 'the server ended a request' : `${status} ${head}`));
+      });
+      stream.setTimeout(this.#silenceMs, () => stream.destroy(new Error(`no byte for ${this.#silenceMs} ms`)));
     });
   }
 }
