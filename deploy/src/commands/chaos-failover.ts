@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorMessage, systemClock, wholeNumber } from '@gantry/base';
+import { errorMessage, systemClock, systemRandom, wholeNumber } from '@gantry/base';
 import { takeCampaignLock } from '../chaos/campaign-lock.ts';
 import { type ChaosCluster, runningImage } from '../chaos/chaos-cluster.ts';
 import { FAULT_KINDS } from '../chaos/faults/index.ts';
@@ -111,7 +111,7 @@ function runOf(side: Side, { trials: wanted }: Options, untilMs: number): Omit<T
     cells,
     wanted,
     recorded: () => readTrials(side),
-    random: Math.random,
+    random: systemRandom,
     untilMs,
     onTrial: (trial) => {
       appendFileSync(file, `${JSON.stringify(trial)}\n`);

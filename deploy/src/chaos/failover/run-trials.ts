@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
+import { type Clock, errorMessage, pause, type Random, seededRandom } from '@gantry/base';
 import { NODES } from '@gantry/objects';
 import { CommandError } from '../../machine/command-error.ts';
 import { mustReadSettings } from '../../settings/ensure-settings.ts';
@@ -24,8 +24,7 @@ export interface TrialRun {
   readonly wanted: number;
   /** The trials that there are, also those that other clusters make meanwhile. */
   readonly recorded: () => readonly Trial[];
-  /** From 0 to 1, without 1. */
-  readonly random: () => number;
+  readonly random: Random;
   /** No trial begins later, by the monotonic clock. */
   readonly untilMs: number;
   /** Called with each trial when it is over. */

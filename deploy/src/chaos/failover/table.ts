@@ -1,3 +1,4 @@
+import type { Random } from '@gantry/base';
 import { z } from 'zod';
 import { CommandError } from '../../machine/command-error.ts';
 import { CELLS, type Cell } from './cells.ts';
@@ -43,7 +44,7 @@ export function nextCell(
   cells: readonly Cell[],
   trials: readonly Pick<Trial, 'component' | 'fault'>[],
   wanted: number,
-  random: () => number,
+  random: Random,
 ): Cell | undefined {
   const counts = cells.map((cell) => trials.filter(isOf(cell)).length);
   const fewest = Math.min(...counts);
