@@ -124,7 +124,7 @@ describe('an election by a Lease', () => {
     expect(events).toEqual(['one elected 8 after another']);
   });
 
-  it('lets caches catch up also when somebody has deleted the Lease of the leader', async () => {
+  it('lets caches catch up also after the Lease of the leader was deleted', async () => {
     candidate('one');
     await clock.advance(0);
     client.failNext(({ verb }) => verb === 'update', StatusError.unavailable('cut off'), 3);
@@ -238,7 +238,7 @@ describe('an election by a Lease', () => {
     expect(events).toEqual(['one elected 0 after another', 'one lost']);
   });
 
-  it('ends its term when somebody has written another one of it into the Lease', async () => {
+  it('ends its term when the Lease names another term of it', async () => {
     candidate('one');
     await clock.advance(0);
     await client.patch(LEASES, KEY, { merge: { spec: { leaseTransitions: 7 } } }, signal);

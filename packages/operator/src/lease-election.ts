@@ -209,7 +209,7 @@ export class LeaseElection implements Election<LeaseTerm> {
     if (current === undefined) {
       const spec = this.#spec(undefined);
       const object: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key }, spec };
-      // Its absence does not say that nobody has led: somebody may have deleted it meanwhile.
+      // Another process may have led: the Lease may have been deleted since.
       return { lease: await client.create(LEASES, object, signal), follows: 'another' };
     }
     // After a renewal that came too late, the Lease may still be that of this process: nobody else has led since. It is another term

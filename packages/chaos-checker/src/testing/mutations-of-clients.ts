@@ -28,7 +28,7 @@ export const CLIENT_MUTATIONS: readonly Mutation[] = [
       requestsOf(run).find(({ phase, verb }) => phase === 'invoke' && verb === 'create'),
       'creation',
     );
-    // Somebody whose requests are not recorded created it.
+    // A client whose requests are not recorded created it.
     for (const [file, lines] of run.clients)
       run.clients.set(
         file,
