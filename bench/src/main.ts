@@ -33,8 +33,8 @@
 //     memory of each service while so many pods come and go; 15 rounds of 1,000 are what a day has at 10 pods a minute
 //   npm run bench -- [--minutes 10] rest
 //     an idle cluster line by line: CPU and wake-ups of each service and of the engine, writes, commands in containers
-//   npm run bench -- footprint pods
-//     other measures of a running cluster
+//   npm run bench -- pods
+//     1, 10 and 50 pods to Running and to gone, beside the engine alone
 //   npm run bench -- [--trials 10] lost-node
 //     kills an agent so many times: until its pods' successors are Ready
 //   npm run bench -- [--minutes 10] steady
@@ -54,7 +54,6 @@ import { clusterConsole, devConsole } from './console/target.ts';
 import { measureControllers } from './controllers.ts';
 import { measureDns } from './dns.ts';
 import { comparison, type Figure } from './figures.ts';
-import { measureFootprint } from './footprint.ts';
 import { measureHollow } from './hollow.ts';
 import { measureLoad } from './load.ts';
 import { measureLostNode } from './lost-node.ts';
@@ -76,7 +75,6 @@ import { measureChurn, measureGrowth, measureWay } from './way/measure-way.ts';
 import { clusterSystem, startDevSystem } from './way/system.ts';
 
 const OTHERS = {
-  footprint: measureFootprint,
   steady: (cluster: MeasuredCluster) => measureSteady(cluster, options.minutes),
 };
 /** These say what they have measured as they go: they take minutes, and an interrupted one keeps its results. */

@@ -1,3 +1,4 @@
+import { must } from '@gantry/base';
 import { judge } from './limits.ts';
 import { serviceContainers, sumOf, timesOf, wakeUps } from './processes.ts';
 
@@ -17,6 +18,11 @@ export interface PartUse extends Part {
   readonly hasRestarted: boolean;
 }
 
+/** A part whose processes all end only with it. */
+export function partOf(name: string, pids: readonly number[]): Part {
+  return { name, pids, mainPids: pids };
+}
+
 /** The services of a cluster, each with the processes of all its containers. */
 export function servicesOf(project: string): readonly Part[] {
   const services = Map.groupBy(serviceContainers(project), ({ service }) => service.replace(/-\d+$/, ''));
@@ -25,6 +31,14 @@ export function servicesOf(project: string): readonly Part[] {
     pids: containers.flatMap(({ pids }) => pids),
     mainPids: containers.map(({ mainPid }) => mainPid),
   }));
+}
+
+/** Fails if there is none. */
+export function partNamed(parts: readonly Part[], name: string): Part {
+  return must(
+    parts.find((part) => part.name === name),
+    `the service ${name}`,
+  );
 }
 
 /** Counts from now on what parts use, and returns the function that says it. A process takes its counters with it when it ends. */

@@ -1,9 +1,11 @@
+import { must } from '@gantry/base';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, podKey } from './cluster.ts';
 import { localEngine } from './engine.ts';
 import { addCalls, type Calls, callTable, engineCalls } from './engine-calls.ts';
 import { judge } from './limits.ts';
-import { docker, serviceContainers, servicesCpuMs } from './processes.ts';
+import { judgeRestarts, type PartUse, servicesOf, startMeter } from './parts.ts';
+import { docker, serviceContainers } from './processes.ts';
 import { quantile } from './statistics.ts';
 
 /** Pods at once, and how often. Rounds of the cluster and of the engine alone alternate. */
@@ -33,11 +35,12 @@ const HEADING = [
 /** Pods from POST to Running and from DELETE to gone, and the engine's time for the same two containers, in turns. */
 export async function measurePods(cluster: MeasuredCluster, print: (line: string) => void): Promise<void> {
   for (const line of HEADING) print(line);
-  const services = serviceContainers(cluster.project);
-  const agents = services.filter(({ service }) => service === 'agent');
+  const services = servicesOf(cluster.project);
+  const agents = serviceContainers(cluster.project).filter(({ service }) => service === 'agent');
   const network = `${cluster.project}-pods`;
   let calls: Calls = new Map();
   let total = 0;
+  const used = startMeter(services);
   const verdicts: string[] = [];
   await inNamespace(cluster.api, `bench-pods-${process.pid}`, async (namespace) => {
     await clusterRound(cluster, namespace, 1);
@@ -47,10 +50,10 @@ export async function measurePods(cluster: MeasuredCluster, print: (line: string
       const cpu = { agent: 0, apiserver: 0, etcd: 0 };
       for (let round = 0; round < rounds; round++) {
         const before = agents.map(engineCalls);
-        const cpuBefore = cpuOf(services);
+        const usedInRound = startMeter(services);
         ours.push(await clusterRound(cluster, namespace, pods));
-        const cpuAfter = cpuOf(services);
-        for (const name of ['agent', 'apiserver', 'etcd'] as const) cpu[name] += cpuAfter[name] - cpuBefore[name];
+        const uses = usedInRound();
+        for (const name of ['agent', 'apiserver', 'etcd'] as const) cpu[name] += cpuMsOf(uses, name);
         calls = addCalls(calls, agents.map(engineCalls), before);
         total += pods;
         alone.push(await engineRound(network, pods));
@@ -64,12 +67,14 @@ export async function measurePods(cluster: MeasuredCluster, print: (line: string
       verdicts.push(judge(`${pods} at once, to the engine alone`, share, { atMost: 1 }, ' of its time'));
     }
   });
-  for (const line of ['', ...callTable(calls, total), '', ...verdicts]) print(line);
+  for (const line of ['', ...callTable(calls, total), '', ...verdicts, ...judgeRestarts(used())]) print(line);
 }
 
-function cpuOf(services: ReturnType<typeof serviceContainers>) {
-  const of = (name: string) => servicesCpuMs(services, [name]);
-  return { agent: of('agent'), apiserver: of('apiserver'), etcd: of('etcd') };
+function cpuMsOf(uses: readonly PartUse[], name: string): number {
+  return must(
+    uses.find((use) => use.name === name),
+    `the service ${name}`,
+  ).cpuMs;
 }
 
 function valuesOf(rounds: readonly Round[], what: keyof Round): readonly number[] {

@@ -112,10 +112,3 @@ function readProc(file: string): string | undefined {
 export function sumOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
-
-/** CPU time of all processes of these services so far, in milliseconds. */
-export function servicesCpuMs(containers: readonly ServiceContainer[], services: readonly string[]): number {
-  return sumOf(
-    containers.filter((c) => services.some((s) => c.service.startsWith(s))).flatMap((c) => c.pids.map(cpuMs)),
-  );
-}

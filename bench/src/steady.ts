@@ -3,7 +3,8 @@ import { type Container, EVENTS, LEASES, NODES, type Pod, PODS } from '@gantry/o
 import { deadline, inNamespace, type MeasuredCluster, podKey } from './cluster.ts';
 import { addCalls, type Calls, engineCalls } from './engine-calls.ts';
 import { counted, countWrites } from './api-writes.ts';
-import { cpuMs, pssKib, type ServiceContainer, serviceContainers, sumOf } from './processes.ts';
+import { judgeRestarts, startMeter } from './parts.ts';
+import { pssKib, type ServiceContainer, serviceContainers, sumOf } from './processes.ts';
 
 /** What a node holds at most. */
 const MAX_PODS = 110;
@@ -77,7 +78,8 @@ async function measure(
       source?.host === node || reportingInstance === node ? EVENTS.resource : undefined,
     ),
   ]);
-  const [callsBefore, cpuBefore] = [engineCalls(agent), cpuOf(agent)];
+  const callsBefore = engineCalls(agent);
+  const used = startMeter([{ name: 'agent', pids: agent.pids, mainPids: [agent.mainPid] }]);
   const startedAt = performance.now();
   let peakKib = 0;
   while (performance.now() - startedAt < minutes * 60_000) {
@@ -85,9 +87,10 @@ async function measure(
     await delay(Math.min(LOOK_MS, minutes * 60_000));
   }
   const tookMs = performance.now() - startedAt;
+  const uses = used();
   const calls = addCalls(new Map(), [engineCalls(agent)], [callsBefore]);
   await writes.stop();
-  const cpu = ((cpuOf(agent) - cpuBefore) / tookMs) * 100;
+  const cpu = (sumOf(uses.map(({ cpuMs }) => cpuMs)) / tookMs) * 100;
   return [
     `${MAX_PODS} pods on one node for ${(tookMs / 60_000).toFixed(1)} min: the agent takes ${cpu.toFixed(1)} % of a core and ${(peakKib / 1024).toFixed(0)} MiB at most.`,
     '',
@@ -96,11 +99,8 @@ async function measure(
     ...table('write to the API about the node and its pods', perMinute(writes.counts, tookMs)),
     '',
     verdict(calls, tookMs),
+    ...judgeRestarts(uses),
   ];
-}
-
-function cpuOf(agent: ServiceContainer): number {
-  return sumOf(agent.pids.map(cpuMs));
 }
 
 /** The most frequent ones first. */

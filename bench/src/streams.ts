@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
 import { judge } from './limits.ts';
-import { docker, rssMib, serviceContainers, type ServiceContainer, servicesCpuMs, toolsPath } from './processes.ts';
+import { judgeRestarts, type Part, servicesOf, startMeter } from './parts.ts';
+import { docker, rssMib, toolsPath } from './processes.ts';
 
 const IMAGE = 'busybox:latest';
 const BYTES = 1e9;
@@ -42,13 +43,14 @@ export async function measureStreams(
         .find(isMain);
       if (id === undefined) throw new Error("the pod's container was not found");
       docker('exec', id, 'sh', '-c', `head -c ${BYTES} /dev/zero >${FILE}`);
-      const containers = serviceContainers(project).filter(({ service }) => SERVICES.includes(service));
+      const parts = servicesOf(project).filter(({ name }) => SERVICES.includes(name));
+      const used = startMeter(parts);
       process.env['PATH'] = toolsPath(kubeconfig);
       const kubectl = ['--kubeconfig', kubeconfig, '-n', namespace];
       const copied = join(folder, 'copied');
       const verdicts: string[] = [];
       const measure = async (what: string, work: () => Promise<void>) => {
-        const { seconds, cpu, memory, growthMib } = await watched(containers, work);
+        const { seconds, cpu, memory, growthMib } = await watched(parts, work);
         print(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${cpu} | ${memory} |`);
         return { what, seconds, growthMib };
       };
@@ -72,7 +74,7 @@ export async function measureStreams(
         await measure('kubectl cp to the pod', () => run('kubectl', [...kubectl, 'cp', copied, 'main:/tmp/copied'])),
       );
       docker('exec', id, 'cmp', FILE, '/tmp/copied');
-      for (const line of ['', ...verdicts]) print(line);
+      for (const line of ['', ...verdicts, ...judgeRestarts(used())]) print(line);
     });
   } finally {
     await rm(folder, { recursive: true });
@@ -102,20 +104,18 @@ function sleeper(namespace: string): Pod {
 
 /** Runs `work`, and samples the memory of the services meanwhile; `cpu` and `memory` are text. */
 async function watched(
-  containers: readonly ServiceContainer[],
+  parts: readonly Part[],
   work: () => Promise<void>,
 ): Promise<Omit<Measured, 'what'> & { readonly cpu: string; readonly memory: string }> {
-  const held = containers.filter(({ service }) => HELD_BY.includes(service));
-  const memoryOf = ({ pids }: ServiceContainer) => Math.max(0, ...pids.map(rssMib));
-  const before = held.map(memoryOf);
+  const held = parts
+    .filter(({ name }) => HELD_BY.includes(name))
+    .flatMap(({ name, mainPids }) => mainPids.map((pid) => ({ name, pid })));
+  const before = held.map(({ pid }) => rssMib(pid));
   const most = [...before];
   const timer = setInterval(() => {
-    for (const [index, container] of held.entries()) {
-      most[index] = Math.max(most[index] ?? 0, memoryOf(container));
-    }
+    for (const [index, { pid }] of held.entries()) most[index] = Math.max(most[index] ?? 0, rssMib(pid));
   }, SAMPLE_MS);
-  const cpuOf = () => SERVICES.map((service) => servicesCpuMs(containers, [service]));
-  const cpuBefore = cpuOf();
+  const used = startMeter(parts);
   const startedAt = performance.now();
   try {
     await work();
@@ -123,10 +123,9 @@ async function watched(
     clearInterval(timer);
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const cpu = cpuOf().map((ms, index) => ((ms - (cpuBefore[index] ?? 0)) / 1000).toFixed(1));
-  const shown = held.map(
-    ({ service }, index) => `${service} ${before[index]?.toFixed(0)} → ${most[index]?.toFixed(0)}`,
-  );
+  const uses = used();
+  const cpu = SERVICES.map((service) => ((uses.find(({ name }) => name === service)?.cpuMs ?? 0) / 1000).toFixed(1));
+  const shown = held.map(({ name }, index) => `${name} ${before[index]?.toFixed(0)} → ${most[index]?.toFixed(0)}`);
   const growthMib = Math.max(...most.map((value, index) => value - (before[index] ?? 0)));
   return { seconds, cpu: cpu.join(', '), memory: shown.join(', '), growthMib };
 }

@@ -5,7 +5,8 @@ import { isReason, NAMESPACES, NODES, PODS } from '@gantry/objects';
 import { deadline } from '../cluster.ts';
 import { createPods, isHollow, NAMESPACE, pod, PODS_A_NODE, until, untilRunning, withHollowNodes } from '../hollow.ts';
 import { judge } from '../limits.ts';
-import { cpuMs, rssMib, sumOf } from '../processes.ts';
+import { judgeRestarts, type PartUse, startMeter } from '../parts.ts';
+import { rssMib, sumOf } from '../processes.ts';
 import { quantile } from '../statistics.ts';
 import { MeasuredPage } from './page.ts';
 import type { MeasuredConsole } from './target.ts';
@@ -64,7 +65,7 @@ interface PageOptions extends Options {
 
 async function measurePage({ measured, token, churn, nodes, minutes, print }: PageOptions): Promise<void> {
   const pods = nodes * PODS_A_NODE;
-  const serviceMib = () => sumOf(measured.pids.console.map(rssMib));
+  const serviceMib = () => sumOf(measured.parts.console.pids.map(rssMib));
   await using page = await MeasuredPage.signIn(measured.origin, token);
   const view = `/?ns=${NAMESPACE}`;
   const first = await page.open(view, new RegExp(`${pods} pods`));
@@ -123,7 +124,7 @@ interface CostOptions {
 }
 
 async function measureCosts({ measured, api, token, churn, print }: CostOptions): Promise<void> {
-  const { origin, pids, kubeconfig } = measured;
+  const { origin, parts, kubeconfig } = measured;
   const viewers = VIEWERS;
   const cases: readonly (readonly [string, () => Promise<Watches | undefined>])[] = [
     ['no viewer', () => Promise.resolve(undefined)],
@@ -137,21 +138,21 @@ async function measureCosts({ measured, api, token, churn, print }: CostOptions)
     `\n| viewers, ${WRITES_A_SECOND} writes/s | watches | memory of the console | its processor time | that of the API servers |`,
   );
   print('| --- | --- | --- | --- | --- |');
+  const allUses: PartUse[] = [];
   for (const [name, open] of cases)
     await churn.during(async () => {
       using watches = await open();
       await delay(SETTLE_MS);
-      const used = () => [pids.console, pids.apiserver].map((all) => sumOf(all.map(cpuMs)));
-      const [consoleBefore = 0, apiBefore = 0] = used();
+      const used = startMeter([parts.console, parts.apiserver]);
       await delay(COST_MS);
-      const [consoleAfter = 0, apiAfter = 0] = used();
+      const uses = used();
+      allUses.push(...uses);
       if (watches !== undefined && watches.ended > 0) throw new Error(`${watches.ended} watches of ${name} have ended`);
-      const percent = (ms: number) => `${((ms / COST_MS) * 100).toFixed(1)} %`;
-      const memory = sumOf(pids.console.map(rssMib)).toFixed(0);
-      print(
-        `| ${name} | ${watches?.count ?? 0} | ${memory} MiB | ${percent(consoleAfter - consoleBefore)} | ${percent(apiAfter - apiBefore)} |`,
-      );
+      const percents = uses.map(({ cpuMs }) => `${((cpuMs / COST_MS) * 100).toFixed(1)} %`);
+      const memory = sumOf(parts.console.pids.map(rssMib)).toFixed(0);
+      print(`| ${name} | ${watches?.count ?? 0} | ${memory} MiB | ${percents.join(' | ')} |`);
     });
+  for (const line of ['', ...judgeRestarts(allUses)]) print(line);
 }
 
 /** Changes pods at a steady rate. */

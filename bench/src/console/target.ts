@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { must } from '@gantry/base';
 import { readKubeconfig } from '@gantry/client';
-import { endProcess, serviceContainers } from '../processes.ts';
+import { type Part, partNamed, partOf, servicesOf } from '../parts.ts';
+import { endProcess } from '../processes.ts';
 import { startDevServer } from '../speed/dev-server.ts';
 
 const MAIN = 'services/console/src/testing/dev-console.ts';
@@ -19,7 +20,7 @@ export interface MeasuredConsole extends AsyncDisposable {
   readonly origin: string;
   /** The administrator's kubeconfig file. */
   readonly kubeconfig: string;
-  readonly pids: { readonly console: readonly number[]; readonly apiserver: readonly number[] };
+  readonly parts: { readonly console: Part; readonly apiserver: Part };
 }
 
 /** The console of the running cluster of a kubeconfig's folder. */
@@ -27,13 +28,12 @@ export function clusterConsole(kubeconfig: string): MeasuredConsole {
   const settings = readFileSync(join(dirname(kubeconfig), 'env'), 'utf8');
   const setting = (name: string) => must(new RegExp(`^${name}=(.*)$`, 'm').exec(settings)?.[1], `${name} in env`);
   const project = setting('GANTRY_CLUSTER_ID');
-  const containers = serviceContainers(project);
-  const pidsOf = (service: string) => containers.filter((one) => one.service === service).flatMap(({ pids }) => pids);
+  const parts = servicesOf(project);
   return {
     what: `the cluster ${project}`,
     origin: `http://127.0.0.1:${setting('GANTRY_CONSOLE_PORT')}`,
     kubeconfig,
-    pids: { console: pidsOf('console'), apiserver: pidsOf('apiserver') },
+    parts: { console: partNamed(parts, 'console'), apiserver: partNamed(parts, 'apiserver') },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
@@ -60,7 +60,7 @@ export async function devConsole(etcdMembers: number): Promise<MeasuredConsole> 
     what: `one console from its sources, which takes 100 MiB more than the built one, and ${dev.server.what}`,
     origin,
     kubeconfig: dev.kubeconfig,
-    pids: { console: [child.pid ?? 0], apiserver: dev.server.pids.apiserver },
+    parts: { console: partOf('console', [child.pid ?? 0]), apiserver: dev.server.parts.apiserver },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }

@@ -68,7 +68,7 @@ async function measureProgram(
   await each(keys, (key) => create(api, key));
   const port = await freePort();
   const env = { ...process.env, KUBECONFIG: dev.kubeconfig, PORT: String(port) };
-  const [server = 0] = dev.server.pids.apiserver;
+  const [server = 0] = dev.server.parts.apiserver.pids;
   const startedAt = performance.now();
   const serverBefore = cpuMs(server);
   const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -64,7 +64,7 @@ export interface ApiTargetOptions {
 /** An API server over its own etcd, and a scheduler. */
 export async function apiTarget({ etcdMembers, profileDir, program }: ApiTargetOptions): Promise<SchedulerTarget> {
   const dev = await startDevServer({ profileDir, etcdMembers });
-  const { target, grpcPort, grpcAddresses, pids } = dev.server;
+  const { target, grpcPort, grpcAddresses, parts } = dev.server;
   const child = program === undefined ? spawnScheduler(dev, profileDir) : startKubeScheduler(dev, program);
   const client = grpcClient(target, grpcPort, grpcAddresses);
   const rest = createHttpClient({ ...target, fieldManager: 'bench' });
@@ -86,8 +86,8 @@ export async function apiTarget({ etcdMembers, profileDir, program }: ApiTargetO
     untilBound: (namespace, count) => bound.until(namespace, count),
     cpu: () => ({
       scheduler: cpuMs(child.pid ?? 0),
-      apiserver: sumOf(pids.apiserver.map(cpuMs)),
-      etcd: sumOf(pids.etcd.map(cpuMs)),
+      apiserver: sumOf(parts.apiserver.pids.map(cpuMs)),
+      etcd: sumOf(parts.etcd.pids.map(cpuMs)),
     }),
     [Symbol.asyncDispose]: async () => {
       await bound[Symbol.asyncDispose]();

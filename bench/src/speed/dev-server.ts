@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { readKubeconfig } from '@gantry/client';
 import { startEtcdCluster } from '@gantry/etcd/testing';
+import { partOf } from '../parts.ts';
 import { endProcess } from '../processes.ts';
 import type { MeasuredServer } from './server.ts';
 
@@ -50,7 +51,10 @@ export async function startDevServer(
       target: readKubeconfig(kubeconfig),
       grpcPort,
       grpcAddresses: ['127.0.0.1'],
-      pids: { apiserver: [child.pid ?? 0], etcd: etcd?.members.map(({ pid }) => pid) ?? [] },
+      parts: {
+        apiserver: partOf('apiserver', [child.pid ?? 0]),
+        etcd: partOf('etcd', etcd?.members.map(({ pid }) => pid) ?? []),
+      },
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -25,7 +25,7 @@ export async function makePods(server: MeasuredServer, endpoint: Endpoint, names
   const names = Array.from({ length: PODS_LISTED }, (_, index) => `pod-${index}`);
   await spread(names, CLIENTS, (name) => endpoint.create({ resource: PODS, namespace }, pod(name)));
   await delay(SETTLE_MS);
-  return Math.max(...server.pids.apiserver.map(rssMib));
+  return Math.max(...server.parts.apiserver.mainPids.map(rssMib));
 }
 
 /** Lists 10,000 pods of 3.5 KB in each form: one list at a time, then 8 at once. */

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type HttpTarget, readKubeconfig } from '@gantry/client';
-import { cpuMs, docker, rssMib, serviceContainers, sumOf } from '../processes.ts';
+import { type Part, partNamed, partOf, servicesOf, startMeter } from '../parts.ts';
+import { docker, rssMib, serviceContainers } from '../processes.ts';
 
 /** The measured server: its endpoints and processes. */
 export interface MeasuredServer {
@@ -10,7 +11,7 @@ export interface MeasuredServer {
   readonly grpcPort: number;
   /** None where there is no gRPC. */
   readonly grpcAddresses: readonly string[];
-  readonly pids: { readonly apiserver: readonly number[]; readonly etcd: readonly number[] };
+  readonly parts: { readonly apiserver: Part; readonly etcd: Part };
 }
 
 /** The cluster of a kubeconfig's folder, started by `npm run up`. */
@@ -18,7 +19,7 @@ export function clusterServer(kubeconfig: string): MeasuredServer {
   const settings = readFileSync(join(dirname(kubeconfig), 'env'), 'utf8');
   const project = /^GANTRY_CLUSTER_ID=(.*)$/m.exec(settings)?.[1] ?? '';
   const containers = serviceContainers(project);
-  const pidsOf = (service: string) => containers.filter((c) => c.service.startsWith(service)).flatMap((c) => c.pids);
+  const parts = servicesOf(project);
   const addressOf = (id: string) => {
     const format = '{{range $name, $net := .NetworkSettings.Networks}}{{$name}}={{$net.IPAddress}} {{end}}';
     return docker('inspect', '-f', format, id)
@@ -33,7 +34,7 @@ export function clusterServer(kubeconfig: string): MeasuredServer {
     target: readKubeconfig(kubeconfig),
     grpcPort: 6444,
     grpcAddresses: apiservers.flatMap(({ id }) => addressOf(id) ?? []),
-    pids: { apiserver: pidsOf('apiserver'), etcd: pidsOf('etcd') },
+    parts: { apiserver: partNamed(parts, 'apiserver'), etcd: partNamed(parts, 'etcd') },
   };
 }
 
@@ -45,7 +46,7 @@ export function referenceServer(folder: string): MeasuredServer {
     target: readKubeconfig(join(folder, 'kubeconfig')),
     grpcPort: 0,
     grpcAddresses: [],
-    pids: { apiserver: [pidOf('kube-apiserver')], etcd: [pidOf('etcd')] },
+    parts: { apiserver: partOf('apiserver', [pidOf('kube-apiserver')]), etcd: partOf('etcd', [pidOf('etcd')]) },
   };
 }
 
@@ -60,13 +61,13 @@ export interface Cost {
 
 const SAMPLE_MS = 50;
 
-/** Runs a step and returns its cost. */
+/** Runs a step and returns its cost. Fails if a server started again meanwhile, because what its process has used is lost. */
 export async function costOf(server: MeasuredServer, step: () => Promise<void>): Promise<Cost> {
-  const { apiserver, etcd } = server.pids;
+  const { apiserver, etcd } = server.parts;
   let peakMib = 0;
-  const sample = () => (peakMib = Math.max(peakMib, ...apiserver.map(rssMib)));
+  const sample = () => (peakMib = Math.max(peakMib, ...apiserver.mainPids.map(rssMib)));
   const timer = setInterval(sample, SAMPLE_MS);
-  const before = { apiserver: sumOf(apiserver.map(cpuMs)), etcd: sumOf(etcd.map(cpuMs)) };
+  const used = startMeter([apiserver, etcd]);
   const startedAt = performance.now();
   try {
     await step();
@@ -74,10 +75,10 @@ export async function costOf(server: MeasuredServer, step: () => Promise<void>):
     clearInterval(timer);
   }
   sample();
-  return {
-    seconds: (performance.now() - startedAt) / 1000,
-    apiserverMs: sumOf(apiserver.map(cpuMs)) - before.apiserver,
-    etcdMs: sumOf(etcd.map(cpuMs)) - before.etcd,
-    peakMib,
-  };
+  const seconds = (performance.now() - startedAt) / 1000;
+  const uses = used();
+  const restarted = uses.find(({ hasRestarted }) => hasRestarted);
+  if (restarted !== undefined) throw new Error(`${restarted.name} started again during the step`);
+  const [apiserverMs = 0, etcdMs = 0] = uses.map(({ cpuMs }) => cpuMs);
+  return { seconds, apiserverMs, etcdMs, peakMib };
 }

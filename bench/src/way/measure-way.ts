@@ -5,7 +5,7 @@ import { inNamespace } from '../cluster.ts';
 import type { Figure } from '../figures.ts';
 import { withHollowNodes } from '../hollow.ts';
 import { judge } from '../limits.ts';
-import { judgeRestarts, type Part, startMeter } from '../parts.ts';
+import { judgeRestarts, type Part, partOf, startMeter } from '../parts.ts';
 import { rssMib, sumOf } from '../processes.ts';
 import { rollBack, rollOut } from './roll-out.ts';
 import { type DevSystemOptions, type MeasuredSystem, startDevSystem } from './system.ts';
@@ -133,7 +133,7 @@ async function onHollowNodes<T>(
 ): Promise<T> {
   using api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
   return await withHollowNodes(api, { kubeconfig, nodes, print }, (pid) =>
-    work(api, [...services, { name: 'hollow nodes', pids: [pid], mainPids: [pid] }]),
+    work(api, [...services, partOf('hollow nodes', [pid])]),
   );
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess } from 'node:child_process';
 import { spawnControllers, untilAtRest } from '../controllers.ts';
 import { openCluster } from '../cluster.ts';
-import { type Part, servicesOf } from '../parts.ts';
+import { type Part, partOf, servicesOf } from '../parts.ts';
 import { endProcess } from '../processes.ts';
 import { spawnScheduler } from '../scheduler/targets.ts';
 import { startDevServer } from '../speed/dev-server.ts';
@@ -27,10 +27,9 @@ export async function startDevSystem({ etcdMembers, profileDir }: DevSystemOptio
   await using started = new AsyncDisposableStack();
   const dev = started.use(await startDevServer({ profileDir, etcdMembers }));
   const { kubeconfig, server } = dev;
-  const part = (name: string, pids: readonly number[]): Part => ({ name, pids, mainPids: pids });
   const run = (name: string, child: ChildProcess): Part => {
     started.defer(() => endProcess(child));
-    return part(name, [child.pid ?? 0]);
+    return partOf(name, [child.pid ?? 0]);
   };
   const controllers = spawnControllers({ kubeconfig, grpcPort: server.grpcPort, profileDir });
   controllers.stdout.resume();
@@ -42,11 +41,7 @@ export async function startDevSystem({ etcdMembers, profileDir }: DevSystemOptio
     isDevelopment: true,
     kubeconfig,
     // The memory store has no process of its own.
-    services: [
-      part('apiserver', server.pids.apiserver),
-      ...(server.pids.etcd.length === 0 ? [] : [part('etcd', server.pids.etcd)]),
-      ...clients,
-    ],
+    services: [server.parts.apiserver, ...(server.parts.etcd.pids.length === 0 ? [] : [server.parts.etcd]), ...clients],
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
