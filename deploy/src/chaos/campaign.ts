@@ -168,8 +168,10 @@ class Campaign {
       events.onPhase('the workloads finish');
       const wrong = [...result.violations, ...(await finishAll(workloads))];
       for (const what of wrong) this.#folder.finding(what);
-      // From here on, neither faults nor workloads change anything.
-      const quiet = { quietFromRevision: await engine.options.etcd.revision(), quietFromMs: clock.monotonicMs() };
+      // From here on, neither faults nor workloads change anything, unless the workloads were ended before they were finished.
+      const quiet = stop.aborted
+        ? {}
+        : { quietFromRevision: await engine.options.etcd.revision(), quietFromMs: clock.monotonicMs() };
       events.onPhase(`calm for ${this.#options.calmMs / 1000} s: nothing may change any more`);
       await pause(clock, this.#options.calmMs, stop);
       const lastRevision = await engine.options.etcd.revision();

@@ -36,9 +36,9 @@ export const RUN = z.looseObject({
   /** `etcd/initial.jsonl` is the state at the revision before this one, and each member's history begins here. */
   firstRevision: count.min(1),
   lastRevision: count,
-  /** The revision after which no fault acted; absent if faults acted until the end. */
+  /** The revision after which neither faults nor workloads changed anything; absent if the run was ended before. */
   quietFromRevision: count.optional(),
-  /** `atMs` at which the last fault was healed. */
+  /** `atMs` of that. */
   quietFromMs: ms.optional(),
   /** The command that repeats the run. */
   replay: text.optional(),

@@ -91,7 +91,9 @@ const RUNNING: ReadonlySet<string> = new Set(['running', 'paused']);
 
 /** The state of cluster and engines at the present line of the run: the index that all invariants share. */
 export class World {
-  readonly run: Pick<Run, 'clusterId' | 'incarnation' | 'options' | 'storage'> & { readonly endedAtMs?: number };
+  readonly run: Pick<Run, 'clusterId' | 'incarnation' | 'options' | 'storage' | 'quietFromMs'> & {
+    readonly endedAtMs?: number;
+  };
   /** The end of the same workload without faults, if the run has it. */
   undisturbed: World | undefined;
   readonly objects = new Map<string, ObjectVersion>();

@@ -43,6 +43,7 @@ export const endState: Invariant = {
           findings.violation(atMs, `${key} changed ${world.nowMs - atMs} ms before the end`, before?.source, source);
         }
         if (world.undisturbed === undefined) findings.undecided('the run has no undisturbed.jsonl to compare with');
+        else if (world.run.quietFromMs === undefined) findings.undecided('the run was ended before its workloads');
         else compare(world, world.undisturbed);
       },
     };
