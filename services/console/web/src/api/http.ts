@@ -1,3 +1,4 @@
+import { type Clock, withDeadline } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { Status } from '@gantry/objects';
 
@@ -24,40 +25,55 @@ export interface Api {
   readonly session: Session;
   /** A request to the API server. `path` begins with `/api`, `/apis` or another path of the server. Throws StatusError. */
   fetch(path: string, options?: RequestOptions): Promise<Response>;
-  /** As `fetch`, with the response's JSON. */
+  /** As `fetch`, with the response's JSON, which must be complete within a deadline. */
   json<T>(path: string, options?: RequestOptions): Promise<T>;
   /** The address of a WebSocket for exec, attach and port-forward. */
   socketUrl(path: string): string;
 }
 
-/** The current session; undefined when nobody is signed in. Throws StatusError for other failures. */
-export async function readSession(signal?: AbortSignal): Promise<Session | undefined> {
-  const response = await fetch('/session', { signal: signal ?? null, cache: 'no-store' });
+/** Without a session there is no page: a connection that has died unnoticed must not hold it up for long. The console asks the API server for 10 s. */
+const SESSION_MS = 15_000;
+/** The API server ends requests that are no watches after a minute. */
+const JSON_MS = 65_000;
+const UNENDING = new AbortController().signal;
+
+/** The current session; undefined when nobody is signed in. Throws StatusError, or DeadlineError when the response is not complete in time. */
+export async function readSession(clock: Clock, parent: AbortSignal = UNENDING): Promise<Session | undefined> {
+  using signal = withDeadline(clock, parent, SESSION_MS);
+  const response = await fetch('/session', { signal, cache: 'no-store' });
   if (response.status === 401) return undefined;
   await throwIfFailed(response);
   return (await response.json()) as Session;
 }
 
-/** Signs in with a token, or with the code of a one-time link. Throws StatusError. */
-export async function signIn(credential: { readonly token: string } | { readonly code: string }): Promise<Session> {
-  const response = await fetch('/session', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(credential),
-  });
-  await throwIfFailed(response);
-  const session = await readSession();
+/** Signs in with a token, or with the code of a one-time link. Throws as `readSession` does. */
+export async function signIn(
+  clock: Clock,
+  credential: { readonly token: string } | { readonly code: string },
+): Promise<Session> {
+  {
+    using signal = withDeadline(clock, UNENDING, SESSION_MS);
+    const response = await fetch('/session', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(credential),
+      signal,
+    });
+    await throwIfFailed(response);
+  }
+  const session = await readSession(clock);
   if (session === undefined) throw new StatusError('Unauthorized', 'the browser did not keep the session cookie');
   return session;
 }
 
-/** Ends the session. */
-export async function signOut({ csrf }: Session): Promise<void> {
-  await throwIfFailed(await fetch('/session', { method: 'DELETE', headers: { 'X-CSRF-Token': csrf } }));
+/** Ends the session. Throws as `readSession` does. */
+export async function signOut(clock: Clock, { csrf }: Session): Promise<void> {
+  using signal = withDeadline(clock, UNENDING, SESSION_MS);
+  await throwIfFailed(await fetch('/session', { method: 'DELETE', headers: { 'X-CSRF-Token': csrf }, signal }));
 }
 
 /** `onSignedOut` is called when the server no longer knows the session. */
-export function createApi(session: Session, onSignedOut: () => void): Api {
+export function createApi(clock: Clock, session: Session, onSignedOut: () => void): Api {
   const send = async (path: string, options: RequestOptions = {}): Promise<Response> => {
     const { method = 'GET', body, contentType = 'application/json', accept = 'application/json', signal } = options;
     const response = await fetch(addressOf(path), {
@@ -78,7 +94,10 @@ export function createApi(session: Session, onSignedOut: () => void): Api {
   return {
     session,
     fetch: send,
-    json: async <T>(path: string, options?: RequestOptions) => (await (await send(path, options)).json()) as T,
+    json: async <T>(path: string, options?: RequestOptions) => {
+      using signal = withDeadline(clock, options?.signal ?? UNENDING, JSON_MS);
+      return (await (await send(path, { ...options, signal })).json()) as T;
+    },
     socketUrl: (path) => `${location.origin.replace(/^http/, 'ws')}${addressOf(path)}`,
   };
 }

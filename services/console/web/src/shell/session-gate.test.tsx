@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
+import { ManualClock } from '@gantry/base/testing';
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { act, cleanup, configure, fireEvent, render, screen } from '@testing-library/react';
+import { act, cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { type ReactNode, use } from 'react';
 import { afterEach, expect, it, vi } from 'vitest';
 import { useConsole } from './console-context.ts';
@@ -14,14 +15,14 @@ configure({ asyncUtilTimeout: 30_000 });
 function Reader(): ReactNode {
   const { api } = useConsole();
   const signOut = use(SignOutContext);
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: ['secret'],
     queryFn: async () => (await api.json<{ readonly text: string }>('/secret')).text,
     staleTime: 60_000,
   });
   return (
     <button type="button" onClick={signOut}>
-      {data ?? 'reading'}
+      {data ?? (isError ? 'failed' : 'reading')}
     </button>
   );
 }
@@ -41,11 +42,11 @@ function serve(secret: (user: string) => Response | Promise<Response>) {
   });
 }
 
-function openPage() {
+function openPage(clock?: ManualClock) {
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
     <QueryClientProvider client={queries}>
-      <SessionGate>
+      <SessionGate {...(clock === undefined ? {} : { clock })}>
         <Reader />
       </SessionGate>
     </QueryClientProvider>,
@@ -112,6 +113,58 @@ it('asks for the session and for the kinds again after the network has changed',
   await screen.findByText('Loading the session … Failed to fetch; trying again');
   await screen.findByText('Loading the kinds of the server … Failed to fetch; trying again');
   await screen.findByText('secret of jane');
+});
+
+/** Leaves the first request for each path that `hangs` without a response, until the page gives it up. Returns what was asked. */
+function hangFirstRequests(hangs: (path: string, method: string) => boolean): readonly string[] {
+  const { fetch } = globalThis;
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', async (path: string, options: RequestInit = {}) => {
+    const { method = 'GET', signal } = options;
+    const request = `${method} ${path}`;
+    const isFirst = !asked.includes(request);
+    asked.push(request);
+    if (!isFirst || !hangs(path, method)) return fetch(path, options);
+    return new Promise<Response>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  });
+  return asked;
+}
+
+it.each(['/session', '/kubernetes/api', '/kubernetes/apis'])(
+  'asks again for %s, which nobody answers',
+  async (path) => {
+    const clock = new ManualClock();
+    serve(() => Response.json({ text: 'secret of jane' }));
+    const asked = hangFirstRequests((each) => each === path);
+    openPage(clock);
+    await waitFor(() => expect(asked).toContain(`GET ${path}`));
+    await clock.advance(15_000);
+    await screen.findByText('secret of jane');
+  },
+);
+
+it('gives up a sign-in that nobody answers, so that a person may try again', async () => {
+  const clock = new ManualClock();
+  serve(() => Response.json({ text: 'secret of jane' }));
+  const asked = hangFirstRequests((path, method) => path === '/session' && method === 'POST');
+  await fetch('/session', { method: 'DELETE' });
+  openPage(clock);
+  await signInAs('joe');
+  await waitFor(() => expect(asked).toContain('POST /session'));
+  await clock.advance(15_000);
+  await screen.findByRole('alert');
+  fireEvent.click(screen.getByRole('button', { name: 'Sign in' }));
+  await screen.findByText('secret of jane');
+});
+
+it('ends a read whose response does not come', async () => {
+  const clock = new ManualClock();
+  serve(() => Response.json({ text: 'secret of jane' }));
+  const asked = hangFirstRequests((path) => path === '/kubernetes/secret');
+  openPage(clock);
+  await waitFor(() => expect(asked).toContain('GET /kubernetes/secret'));
+  await clock.advance(65_000);
+  await screen.findByText('failed');
 });
 
 it('asks who has not signed in to do so, and asks the server no second time', async () => {

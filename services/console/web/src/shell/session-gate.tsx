@@ -1,4 +1,4 @@
-import { errorMessage, type Random, systemClock } from '@gantry/base';
+import { type Clock, errorMessage, type Random, systemClock, withDeadline } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import { type QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
@@ -12,6 +12,9 @@ import { SignOutContext } from './sign-out.ts';
 
 const SESSION = ['session'];
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+/** The API server has discovery in memory. */
+const DISCOVERY_MS = 15_000;
 
 /** Takes the code of a one-time link out of the address: it must not stay in the history. */
 function takeCode(): string | undefined {
@@ -34,7 +37,13 @@ function forget(queries: QueryClient, { csrf }: Session): void {
 const browserRandom: Random = () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
 
 /** Shows its children to those who are signed in, and a form to others. */
-export function SessionGate({ children }: { readonly children: ReactNode }): ReactNode {
+export function SessionGate({
+  children,
+  clock = systemClock,
+}: {
+  readonly children: ReactNode;
+  readonly clock?: Clock;
+}): ReactNode {
   const queries = useQueryClient();
   const [code] = useState(takeCode);
   // Without them there is no page: they are asked for until there is an answer.
@@ -46,18 +55,20 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
   } = useQuery({
     queryKey: SESSION,
     // Who has signed in already goes on: the code of a link is for others.
-    queryFn: async ({ signal }) => (await readSession(signal)) ?? (code === undefined ? null : await signIn({ code })),
+    queryFn: async ({ signal }) =>
+      (await readSession(clock, signal)) ?? (code === undefined ? null : await signIn(clock, { code })),
     staleTime: Number.POSITIVE_INFINITY,
     retry,
   });
   const api = useMemo(
-    () => (session ? createApi(session, () => forget(queries, session)) : undefined),
-    [session, queries],
+    () => (session ? createApi(clock, session, () => forget(queries, session)) : undefined),
+    [clock, session, queries],
   );
   const kinds = useQuery({
     queryKey: ['kinds', session?.user],
     enabled: api !== undefined,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal: parent }) => {
+      using signal = withDeadline(clock, parent, DISCOVERY_MS);
       const read = (path: string) =>
         api?.json<{ items?: readonly GroupDiscovery[] }>(path, { accept: AGGREGATED, signal });
       const [core, groups] = await Promise.all([read('/api'), read('/apis')]);
@@ -69,21 +80,21 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
   const [run, show] = useState<RecordedRun>();
   const value = useMemo(() => {
     if (api === undefined || kinds.data === undefined) return undefined;
-    const shared = { clock: systemClock, random: browserRandom };
+    const shared = { clock, random: browserRandom };
     if (run === undefined) return { ...shared, api, kinds: kinds.data, at: undefined };
     return { ...shared, api: run.apiFor(api.session), kinds: run.kinds, at: run.at };
-  }, [api, kinds.data, run]);
+  }, [api, clock, kinds.data, run]);
   const recorded = useMemo(() => ({ run, show }), [run]);
   // What was read of the cluster is none of the run's.
   const recordedQueries = useMemo(() => (run === undefined ? undefined : createQueries()), [run]);
 
   if (session === undefined && error === null) return <Busy what="the session" failure={failureReason} />;
-  if (!session) return <SignIn failure={error ?? undefined} />;
+  if (!session) return <SignIn clock={clock} failure={error ?? undefined} />;
   if (kinds.error && kinds.data === undefined) return <Failure error={kinds.error} what="the kinds of the server" />;
   if (value === undefined) return <Busy what="the kinds of the server" failure={kinds.failureReason} />;
   const leave = async () => {
     try {
-      await signOut(session);
+      await signOut(clock, session);
     } catch (error) {
       // A session that the server does not know has ended.
       if (!(error instanceof StatusError && error.code === 401)) throw error;
@@ -105,7 +116,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }): Rea
   );
 }
 
-function SignIn({ failure }: { readonly failure: unknown }): ReactNode {
+function SignIn({ clock, failure }: { readonly clock: Clock; readonly failure: unknown }): ReactNode {
   const queries = useQueryClient();
   const [error, setError] = useState<unknown>(failure);
   const [isBusy, setIsBusy] = useState(false);
@@ -114,7 +125,7 @@ function SignIn({ failure }: { readonly failure: unknown }): ReactNode {
     const token = String(new FormData(event.currentTarget).get('token') ?? '').trim();
     setIsBusy(true);
     try {
-      queries.setQueryData(SESSION, await signIn({ token }));
+      queries.setQueryData(SESSION, await signIn(clock, { token }));
     } catch (refusal) {
       setError(refusal);
       setIsBusy(false);

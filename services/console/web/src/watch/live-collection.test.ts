@@ -211,6 +211,16 @@ describe('LiveCollection', () => {
     expect(collection.view().error?.message).toContain('nothing for a long time');
   });
 
+  it('gives up a list whose response does not come, and asks again', async () => {
+    const { clock, collection, names, next } = start();
+    await next();
+    await clock.advance(65_000);
+    expect(collection.view()).toMatchObject({ phase: 'broken', error: { message: 'deadline of 65000 ms exceeded' } });
+    await clock.advance(4_000);
+    await (await next()).respond(list('1', ['a']));
+    expect(names()).toEqual(['a']);
+  });
+
   it('asks seldom when it may not list', async () => {
     const { next, clock, calls, collection } = start();
     await (await next()).fail(403);

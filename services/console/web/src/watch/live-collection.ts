@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, pause, type Random, setPatientTimer } from '@gantry/base';
+import { backoffMs, type Clock, errorMessage, pause, type Random, setPatientTimer, withDeadline } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { Status } from '@gantry/objects';
 import { linesOf } from './lines.ts';
@@ -51,6 +51,8 @@ interface WatchEvent {
 
 /** Rows of one page of a list: what a browser parses in a few milliseconds. */
 const PAGE = 500;
+/** The API server ends a list after a minute. */
+const LIST_MS = 65_000;
 /** Views are published this often at most. */
 const PUBLISH_MS = 100;
 /** The server sends a bookmark each minute. */
@@ -122,7 +124,8 @@ export class LiveCollection<Row> {
     let meta: ListMeta['metadata'] = {};
     do {
       const position = positionOf(meta?.continue, at);
-      const response = await this.#get({ limit: String(PAGE), ...position }, signal);
+      using due = withDeadline(this.#options.clock, signal, LIST_MS);
+      const response = await this.#get({ limit: String(PAGE), ...position }, due);
       const body = (await response.json()) as ListMeta;
       for (const row of format.rowsOf(body)) rows.set(format.keyOf(row), row);
       meta = body.metadata;
