@@ -69,6 +69,8 @@ export class Lookups implements AdmissionReader {
     if (definition === undefined) return [];
     const { cache } = this.#deps;
     const { newest } = this.#written;
+    // Before the first list, no quota, limit, policy and webhook is known: without this, a write would be admitted as if there were none.
+    if (!cache.ready) await cache.whenReady(this.#signal);
     if (newest > cache.revision) await cache.reach(newest, OWN_WRITES_MS, this.#signal);
     const view = cache.view(definition);
     const entries = cache.resource(definition).candidates({ namespace, matches: () => true, selectsAll: true });
