@@ -1,9 +1,11 @@
 import { ManualClock } from '@gantry/base/testing';
 import { expect, test, vi } from 'vitest';
+import { StatusError } from '@gantry/objects';
 import { CommandError } from '../machine/command-error.ts';
 import type { PlannedFault } from './fault.ts';
 import type { HealthRecord } from './recording/run-folder.ts';
 import { type FaultRun, runFaults } from './run-faults.ts';
+import type { UndoStep } from './undo.ts';
 
 const FAULT: PlannedFault = {
   id: 'f1',
@@ -26,6 +28,7 @@ function start(
   const phases: string[] = [];
   const health: HealthRecord[] = [];
   const texts: string[] = [];
+  const steps: UndoStep[] = [];
   const events = { onStart: vi.fn(), onHeal: vi.fn(), onSkip: vi.fn(), onHealthy: vi.fn() };
   const run = {
     cluster: {
@@ -33,6 +36,7 @@ function start(
         if (problems.includes('no engine')) throw new CommandError('docker ps failed');
         return problems;
       },
+      removeWebhook: () => Promise.reject(StatusError.unavailable('no API server can be reached')),
       engine: {
         services: async () => [{ id: 'a', name: 'scheduler-1' }],
         options: {
@@ -43,7 +47,7 @@ function start(
       },
     },
     kinds: [{ kind: 'kill', strike, finish }],
-    journal: { add: vi.fn(), stepsOf: () => [], drop: vi.fn() },
+    journal: { add: vi.fn(), stepsOf: () => steps, drop: vi.fn() },
     folder: {
       fault: ({ phase }: { phase: string }) => phases.push(phase),
       health: (record: HealthRecord) => health.push(record),
@@ -53,7 +57,7 @@ function start(
     healthyMs: 240_000,
     events,
   } as unknown as FaultRun;
-  return { clock, problems, phases, health, texts, events, result: runFaults(run, [FAULT], Infinity, stop) };
+  return { clock, problems, phases, health, texts, steps, events, result: runFaults(run, [FAULT], Infinity, stop) };
 }
 
 test('waits until the cluster is healthy again', async () => {
@@ -105,14 +109,27 @@ test('a user who ends the campaign does not wait for its health', async () => {
   expect(phases).toEqual(['start', 'heal']);
 });
 
-test('a fault that cannot be made is skipped', async () => {
-  const { clock, problems, events, result } = start(new AbortController().signal, async () => {
-    throw new CommandError('scheduler has no leader');
-  });
+test.each([new CommandError('scheduler has no leader'), StatusError.unavailable('no API server can be reached')])(
+  'a fault that cannot be made is skipped: %s',
+  async (error) => {
+    const { clock, problems, events, result } = start(new AbortController().signal, () => Promise.reject(error));
+    problems.length = 0;
+    await clock.advance(1);
+    expect(await result).toMatchObject({ faults: 0, violations: [] });
+    expect(events.onSkip).toHaveBeenCalledWith(FAULT, error.message);
+  },
+);
+
+test('a step of the healing that an overlapping fault holds up is repeated', async () => {
+  const { clock, problems, steps, phases, result } = start(new AbortController().signal);
+  steps.push({ undo: 'remove-webhook', name: 'w' });
   problems.length = 0;
-  await clock.advance(1);
-  expect(await result).toMatchObject({ faults: 0, violations: [] });
-  expect(events.onSkip).toHaveBeenCalledWith(FAULT, 'scheduler has no leader');
+  await clock.advance(30_000);
+  expect(phases).toEqual(['start']);
+  steps.length = 0;
+  await clock.advance(1000);
+  expect(await result).toMatchObject({ faults: 1, violations: [] });
+  expect(phases).toEqual(['start', 'heal', 'healthy']);
 });
 
 test('a defect of a fault ends the campaign', async () => {

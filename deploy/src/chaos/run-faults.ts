@@ -1,4 +1,5 @@
 import { append, type Clock, errorMessage, pause, seededRandom } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
 import { CommandError } from '../machine/command-error.ts';
 import type { ChaosCluster } from './chaos-cluster.ts';
 import { type FaultKind, faultName, type PlannedFault, type RecordedHistory, type Scene } from './fault.ts';
@@ -91,7 +92,7 @@ async function runFault(run: FaultRun, fault: PlannedFault, stop: AbortSignal): 
     detail = await kind.strike(scene);
   } catch (error) {
     await heal(run, fault);
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof CommandError || isAway(error))) throw error;
     events.onSkip(fault, errorMessage(error));
     return 'skipped';
   }
@@ -129,17 +130,21 @@ function sceneOf({ cluster, journal, history }: FaultRun, fault: PlannedFault): 
   };
 }
 
-/** A fault that overlaps may keep a step from working for a while, and a busy engine too. */
-const HEAL_ATTEMPTS = 5;
+/** Whether the API did not answer, which may be another fault's doing. */
+const isAway = (error: unknown) => error instanceof StatusError && error.code >= 500;
+
+/** A fault that overlaps may keep a step from working for a while, and a busy engine too. A campaign plans none for longer. */
+const HEAL_MS = 60_000;
 
 async function heal({ cluster, journal, clock }: FaultRun, fault: PlannedFault): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  const since = clock.monotonicMs();
+  for (;;) {
     try {
       await undoAll(cluster, journal.stepsOf(fault.id));
       journal.drop(fault.id);
       return;
     } catch (error) {
-      if (attempt === HEAL_ATTEMPTS) throw error;
+      if (clock.monotonicMs() - since > HEAL_MS) throw error;
     }
     await pause(clock, LOOK_EVERY_MS, NEVER);
   }
