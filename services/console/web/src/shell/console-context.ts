@@ -131,10 +131,12 @@ interface LiveOptions<Row> {
   readonly format: Format<Row>;
   /** No requests while false. */
   readonly isEnabled?: boolean;
+  /** Must not change. Absent: fast enough for a table. */
+  readonly publishMs?: number;
 }
 
 /** Rows of a collection, live. A collection of another path or query is another one. The format must not change. */
-export function useLive<Row>({ path, query, format, isEnabled = true }: LiveOptions<Row>): Collection<Row> {
+export function useLive<Row>({ path, query, format, isEnabled = true, publishMs }: LiveOptions<Row>): Collection<Row> {
   const { api, clock, random, at } = useConsole();
   const queryKey = JSON.stringify(query ?? {});
   const create = () =>
@@ -148,6 +150,7 @@ export function useLive<Row>({ path, query, format, isEnabled = true }: LiveOpti
       clock,
       random,
       at,
+      publishMs,
     });
   const key = `${path} ${queryKey} ${at ?? ''}`;
   const [current, setCurrent] = useState(() => ({ key, collection: create() }));

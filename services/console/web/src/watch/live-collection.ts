@@ -38,6 +38,8 @@ interface Options<Row> {
   readonly random: Random;
   /** Lists once, at this revision exactly, and does not watch. */
   readonly at?: string | undefined;
+  /** Views of changes are published this often at most. */
+  readonly publishMs?: number | undefined;
 }
 
 interface ListMeta {
@@ -53,7 +55,7 @@ interface WatchEvent {
 const PAGE = 500;
 /** The API server ends a list after a minute. */
 const LIST_MS = 65_000;
-/** Views are published this often at most. */
+/** What looks immediate to a person, and spares the page a view for each event. */
 const PUBLISH_MS = 100;
 /** The server sends a bookmark each minute. */
 const SILENCE_MS = 150_000;
@@ -215,9 +217,8 @@ export class LiveCollection<Row> {
   }
 
   #publishSoon(): void {
-    this.#cancelPublish ??= this.#options.clock.setTimer(PUBLISH_MS, () =>
-      this.#publish(this.#view.phase, this.#view.error),
-    );
+    const { clock, publishMs = PUBLISH_MS } = this.#options;
+    this.#cancelPublish ??= clock.setTimer(publishMs, () => this.#publish(this.#view.phase, this.#view.error));
   }
 
   #publish(phase: Phase, error: StatusError | undefined): void {
