@@ -187,9 +187,10 @@ describe('check', () => {
   });
 
   it.each([
-    ['before', 'right'],
-    ['after', 'wrong'],
-  ])('the deletion of a pod whose ReplicaSet was scaled down %s it became ready: %s', async (scaledDown, verdictIs) => {
+    ['just before, after its ReplicaSet was scaled down', 0, 'right'],
+    ['5 s before, which the controller may not have seen', 5000, 'right'],
+    ['long before', undefined, 'wrong'],
+  ])('the deletion of a pod that became ready %s (%s ms): %s', async (_, earlierMs, verdictIs) => {
     const run = copy();
     edit(putsOf(run, 'apps/deployments/chaos/web'), (object) => {
       object.spec = { ...object.spec, replicas: 30 };
@@ -204,20 +205,51 @@ describe('check', () => {
         isReady(put),
     );
     expect(deletions.length).toBeGreaterThan(2);
-    for (const { object, event, at } of scaledDown === 'before' ? deletions : []) {
+    for (const { object, event, at } of earlierMs === undefined ? [] : deletions) {
       const earlier = puts.filter((put) => put.event.key === event.key && put.at.revision < at.revision);
       edit(earlier, ({ status }) => {
         for (const condition of status?.conditions ?? []) if (condition.type === 'Ready') condition.status = 'False';
       });
-      const { deletionTimestamp: _, ...metadata } = object.metadata ?? {};
-      const just = run.history.find(({ revision }) => revision === at.revision - 1);
-      addObject(found(just, 'revision before the deletion'), 'pods', { ...structuredClone(object), metadata });
+      const { deletionTimestamp: __, ...metadata } = object.metadata ?? {};
+      const readyIn = run.history.findLast(
+        ({ revision, atMs }) => revision < at.revision && atMs <= at.atMs - (earlierMs ?? 0),
+      );
+      addObject(found(readyIn, 'revision before the deletion'), 'pods', { ...structuredClone(object), metadata });
     }
     await using written = await writeRun(run);
     const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I14');
     const what = own?.violations.map((violation) => violation.what) ?? [];
     if (verdictIs === 'right') expect(what).toEqual([]);
     else expect(what).toContainEqual(expect.stringContaining('ready pods of'));
+  });
+
+  it.each([
+    ['the controller', 'wrong'],
+    ['a user', 'right'],
+  ])('a set that loses a replica too many, just after %s ended another one: %s', async (writer, verdictIs) => {
+    const scaledTo = (replicas: number) => {
+      const run = copy();
+      edit(putsOf(run, 'apps/replicasets/chaos/web'), (object) => {
+        object.spec = { ...object.spec, replicas };
+      });
+      return run;
+    };
+    const violationsOf = async (run: EditableRun) => {
+      await using written = await writeRun(run);
+      const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I15');
+      return own?.violations.map(({ what }) => what) ?? [];
+    };
+    const [, first, second] = (await violationsOf(scaledTo(30))).filter((what) => what.includes('was deleted'));
+    const left = Number(/leaves (\d+) of/.exec(found(second, 'deletion, 6 s after the first'))?.[1]);
+    const run = scaledTo(left + 1);
+    const key = found(first, 'deletion').split(' ')[0];
+    const ending = putsOf(run, 'pods/chaos/web').filter(
+      ({ event, object }) => event.key === key && object.metadata?.deletionTimestamp !== undefined,
+    );
+    if (writer === 'a user')
+      edit(ending, () => undefined, { writer: 'jane', electionKey: '', epoch: 0, incarnation: '' });
+    const violations = (await violationsOf(run)).filter((what) => what.includes(`leaves ${left} of`));
+    expect(violations.length).toBe(verdictIs === 'right' ? 0 : 1);
   });
 
   it.each([
@@ -251,7 +283,8 @@ describe('check', () => {
   });
 
   it.each([
-    ['system:node:vm-1', 'wrong'],
+    ['system:node:vm-2', 'wrong'],
+    ['system:node:vm-1', 'right'],
     ['kubernetes-admin', 'right'],
   ])(
     'a container that starts amid faults, 20 s after %s has written the end of its pod: %s',

@@ -10,7 +10,7 @@ const AGENTS = 'system:node:';
 /**
  * I3 (kubelet's sources of pods). Agents take no commands of leaders: they read pods, whose bindings are fenced (I2). So what an agent
  * executes is checked: it creates and starts containers only for a pod that a committed write bound to its node, none of a pod whose end it
- * has reported, and none later than the bound for convergence after the pod's removal, or after a controller or user has written its end.
+ * has reported, and none later than the bound for convergence after the pod's removal, or after anybody else has written its end.
  * Containers of static pods are left out. From the engine's events and etcd.
  */
 export const agentsObey: Invariant = {
@@ -80,9 +80,12 @@ export const agentsObey: Invariant = {
   },
 };
 
-/** Whether an agent has written this version. The storage of Kubernetes has no writers; there, a kubelet owns the phase that it has written. */
+/**
+ * Whether the agent of the pod's node has written this version. That of a node that is not heard may not know what the host's custodian has
+ * written. The storage of Kubernetes has no writers; there, a kubelet owns the phase that it has written.
+ */
 function isOfAgent({ writer, object }: ObjectVersion): boolean {
-  if (writer !== '') return writer.startsWith(AGENTS);
+  if (writer !== '') return writer === AGENTS + object?.spec?.nodeName;
   return (
     object?.metadata?.managedFields?.some(
       ({ manager, fieldsV1 }) => manager === 'kubelet' && fieldsV1?.['f:status']?.['f:phase'] !== undefined,

@@ -22,8 +22,9 @@ interface Limits {
  * available one when fewer than replicas - maxUnavailable are left. Pods beyond their ReplicaSet's replicas do not count: their deletion
  * is decided. A controller may act on a view that is some seconds old, so the widest limits of that time count. A deletion counts only if
  * in that time no pod was lost otherwise, and the Deployment was not scaled: scaling is proportional, whatever is available. A pod that is
- * evicted from a tainted node is lost, whatever the Deployment allows. Nor does the deletion of a pod count that became ready only after its
- * ReplicaSet was scaled down: a rollout removes what is not ready first, and the pod's deletion was decided then. From etcd's history.
+ * evicted from a tainted node is lost, whatever the Deployment allows. Nor does the deletion of a pod count that was not ready in the view
+ * in which its ReplicaSet was scaled down: a rollout removes what is not ready first, and the pod's deletion was decided then. From etcd's
+ * history.
  */
 export const rolloutsKeepBudgets: Invariant = {
   id: 'I14',
@@ -39,7 +40,8 @@ export const rolloutsKeepBudgets: Invariant = {
     const readyAt = new Map<string, number>();
     const wasDecidedBefore = (pod: ApiObject) => {
       const decidedAt = scaledDownAt.get(controllerOf(pod)?.uid ?? '');
-      return decidedAt !== undefined && (readyAt.get(pod.metadata?.uid ?? '') ?? Number.NEGATIVE_INFINITY) >= decidedAt;
+      const since = readyAt.get(pod.metadata?.uid ?? '');
+      return decidedAt !== undefined && since !== undefined && since >= decidedAt - staleMs;
     };
     const learn = (version: ObjectVersion, atMs: number) => {
       const uid = version.object?.metadata?.uid ?? '';

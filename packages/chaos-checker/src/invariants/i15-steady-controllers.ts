@@ -8,8 +8,9 @@ const SETS = new Set(['apps/replicasets', 'apps/statefulsets']);
 /**
  * I15 (Kubernetes' DaemonRestart test; expectations of the ReplicaSet controller). In steady state, and above all when another
  * controller-manager takes over, replicas are neither created nor deleted: no controller creates a pod of a ReplicaSet or StatefulSet
- * that has its replicas, nor deletes one of a set that has no more than them. Excepted are deletions during a StatefulSet's update, from
- * a node that is or was just now tainted, or is gone, and of sets that are being deleted. From etcd's history.
+ * that has its replicas, nor deletes one of a set that has no more than them. A controller may act on a view that is some seconds old, in
+ * which a pod that others have just ended is still there. Excepted are deletions during a StatefulSet's update, from a node that is or was
+ * just now tainted, or is gone, and of sets that are being deleted. From etcd's history.
  */
 export const steadyControllers: Invariant = {
   id: 'I15',
@@ -20,6 +21,8 @@ export const steadyControllers: Invariant = {
     const { staleMs } = boundsOf(world);
     const wanted = new Map<string, Recent<number>>();
     const taints = new Map<string, Recent<boolean>>();
+    /** By uid of a set: when others than controllers ended its pods. */
+    const losses = new Map<string, number[]>();
     const replicasOf = (set: ObjectVersion, atMs: number): readonly number[] => {
       const recent = wanted.get(set.key);
       return recent === undefined ? [replicas(set)] : recent.at(atMs);
@@ -47,7 +50,13 @@ export const steadyControllers: Invariant = {
           wanted.set(key, recent);
         }
         const pod = after?.object;
-        if (resource !== 'pods' || fence === undefined || pod === undefined) return;
+        if (resource !== 'pods') return;
+        if (fence === undefined && isActive(before?.object) && !isActive(pod)) {
+          const uid = controllerOf(before?.object)?.uid ?? '';
+          const known = losses.get(uid)?.filter((lostAtMs) => atMs - lostAtMs <= staleMs) ?? [];
+          losses.set(uid, [...known, atMs]);
+        }
+        if (fence === undefined || pod === undefined) return;
         const set = world.byUid.get(controllerOf(pod)?.uid ?? '');
         if (set === undefined || !SETS.has(set.resource)) return;
         const others = world
@@ -69,7 +78,8 @@ export const steadyControllers: Invariant = {
           return;
         findings.checked();
         const least = Math.min(...replicasOf(set, atMs));
-        if (others >= least) return;
+        const lost = losses.get(set.object?.metadata?.uid ?? '') ?? [];
+        if (others + lost.filter((lostAtMs) => atMs - lostAtMs <= staleMs).length >= least) return;
         findings.violation(
           atMs,
           `${key} was deleted, which leaves ${others} of ${least} pods of ${set.key}`,
