@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { areaOf, collectionPath, findKind, kindsFrom, objectPath } from './kinds.ts';
+import { areaOf, collectionPath, findKind, kindsFrom, objectPath, staleVersions } from './kinds.ts';
 
 const RESOURCE = { verbs: ['list', 'get'], scope: 'Namespaced' };
 const KINDS = kindsFrom([
@@ -34,6 +34,21 @@ describe('kinds', () => {
   it('lists what can be listed, each resource once, in its most preferred version', () => {
     expect(KINDS.map(({ id, version }) => `${id} ${version}`)).toEqual(['nodes v1', 'pods v1', 'pods.example.com v2']);
     expect(find('pods').subresources).toEqual(['log']);
+  });
+
+  it('names the versions whose server does not respond, and reads a kind in one whose server does', () => {
+    const groups = [
+      {
+        metadata: { name: 'example.com' },
+        versions: [
+          { version: 'v2', freshness: 'Stale', resources: [{ ...RESOURCE, resource: 'pods' }] },
+          { version: 'v1', freshness: 'Current', resources: [{ ...RESOURCE, resource: 'pods' }] },
+        ],
+      },
+      { metadata: { name: 'metrics.k8s.io' }, versions: [{ version: 'v1beta1', freshness: 'Stale' }] },
+    ];
+    expect(staleVersions(groups)).toEqual(['example.com/v2', 'metrics.k8s.io/v1beta1']);
+    expect(kindsFrom(groups).map(({ id, version }) => `${id} ${version}`)).toEqual(['pods.example.com v1']);
   });
 
   it('knows the paths of collections and objects, with names escaped', () => {

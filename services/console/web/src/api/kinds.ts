@@ -22,6 +22,8 @@ export interface GroupDiscovery {
 
 interface VersionDiscovery {
   readonly version?: string;
+  /** `Stale`: the server of this version, to which an APIService leads, does not respond. Its resources are absent, or those of before. */
+  readonly freshness?: string;
   readonly resources?: readonly ResourceDiscovery[];
 }
 
@@ -36,12 +38,23 @@ interface ResourceDiscovery {
   readonly subresources?: readonly { readonly subresource: string }[];
 }
 
-/** The listable resources of all groups, each once, in its group's most preferred version; sorted by name. */
+const isStale = ({ freshness }: VersionDiscovery) => freshness === 'Stale';
+
+/** The API versions whose server does not respond, as `metrics.k8s.io/v1beta1`. */
+export function staleVersions(groups: readonly GroupDiscovery[]): readonly string[] {
+  return groups.flatMap(({ metadata, versions = [] }) =>
+    versions.filter(isStale).map(({ version = '' }) => `${metadata?.name ?? ''}/${version}`),
+  );
+}
+
+/** The listable resources of all groups, each once, in the most preferred version that its group serves; sorted by name. */
 export function kindsFrom(groups: readonly GroupDiscovery[]): readonly Kind[] {
   const kinds = new Map<string, Kind>();
   for (const { metadata, versions = [] } of groups) {
     const group = metadata?.name ?? '';
-    for (const { version = '', resources = [] } of versions) {
+    for (const { version = '', resources = [] } of versions.toSorted(
+      (a, b) => Number(isStale(a)) - Number(isStale(b)),
+    )) {
       for (const found of resources) {
         const id = group === '' ? found.resource : `${found.resource}.${group}`;
         if (!kinds.has(id) && found.verbs?.includes('list')) kinds.set(id, kindFrom(id, group, version, found));

@@ -2,9 +2,9 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type ComponentType, type ReactNode, Suspense, useEffect } from 'react';
 import type { Kind } from '../api/kinds.ts';
 import { kubectlOf, quote } from '../objects/kubectl.ts';
-import { useAllowedEach, useConsole, useKind } from '../shell/console-context.ts';
+import { useAllowedEach, useConsole, useKind, useStaleVersions } from '../shell/console-context.ts';
 import { lazyPart } from '../shell/lazy-part.ts';
-import { Busy, Failure, Kubectl } from '../shell/notices.tsx';
+import { Busy, Failure, Kubectl, UnknownKind } from '../shell/notices.tsx';
 import { Actions } from './actions.tsx';
 import { MAX_SOURCES } from '../logs/log-feed.ts';
 import { askedFor, isPossible, PARTS } from './offers.ts';
@@ -61,13 +61,8 @@ const VIEWS: Readonly<Record<Part['id'], PartView>> = {
 export function ObjectPage(): ReactNode {
   const { kind: id, namespace, name } = route.useParams();
   const kind = useKind(id);
-  if (kind === undefined)
-    return (
-      <div className="page">
-        <h1>{id}</h1>
-        <p>The server has no resource of this name, or none that can be listed.</p>
-      </div>
-    );
+  const stale = useStaleVersions(id);
+  if (kind === undefined) return <UnknownKind id={id} stale={stale} />;
   const space = kind.isNamespaced ? namespace : '';
   return <LoadedObject key={`${id}/${space}/${name}`} kind={kind} namespace={space} name={name} />;
 }

@@ -1,10 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { collectionPath, type Kind } from '../api/kinds.ts';
-import { useKind, useLive } from '../shell/console-context.ts';
+import { useKind, useLive, useStaleVersions } from '../shell/console-context.ts';
 import { DraftInput } from '../shell/draft-input.tsx';
 import { useFilterKey } from '../shell/filter-key.ts';
-import { Failure, Kubectl } from '../shell/notices.tsx';
+import { Failure, Kubectl, Stale, UnknownKind } from '../shell/notices.tsx';
 import { type Column, tableFormat } from '../watch/formats.ts';
 import type { Collection } from '../watch/live-collection.ts';
 import { kubectlGet } from './kubectl.ts';
@@ -17,17 +17,9 @@ const route = getRouteApi('/objects/$kind');
 export function ObjectsPage(): ReactNode {
   const { kind: id } = route.useParams();
   const kind = useKind(id);
-  if (kind === undefined) return <UnknownKind id={id} />;
+  const stale = useStaleVersions(id);
+  if (kind === undefined) return <UnknownKind id={id} stale={stale} />;
   return <KindPage key={id} kind={kind} />;
-}
-
-function UnknownKind({ id }: { readonly id: string }): ReactNode {
-  return (
-    <div className="page">
-      <h1>{id}</h1>
-      <p>The server has no resource of this name, or none that can be listed.</p>
-    </div>
-  );
 }
 
 function KindPage({ kind }: { readonly kind: Kind }): ReactNode {
@@ -62,6 +54,7 @@ function KindPage({ kind }: { readonly kind: Kind }): ReactNode {
         <Kubectl command={kubectlGet(kind, { namespace: ns, labels, fields, wide: wide !== undefined })} />
       </div>
       <Filters columns={columns} />
+      <Stale versions={useStaleVersions(kind.id)} />
       {error !== undefined && (phase !== 'broken' || rows.size === 0) ? (
         <Failure error={error} what={kind.kind} />
       ) : null}

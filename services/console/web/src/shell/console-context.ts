@@ -11,6 +11,8 @@ import { pageIsHidden, watchPageVisibility } from './page-visibility.ts';
 interface Console {
   readonly api: Api;
   readonly kinds: readonly Kind[];
+  /** API versions whose server does not respond: their kinds are absent, or those of before. */
+  readonly stale: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   /** The revision of the past that pages show; undefined: now. */
@@ -32,6 +34,12 @@ export function useConsole(): Console {
 /** The kind with this id, if the server has it. */
 export function useKind(id: string): Kind | undefined {
   return useConsole().kinds.find((kind) => kind.id === id);
+}
+
+/** The versions of a kind's group whose server does not respond. The server may not know the kind. */
+export function useStaleVersions(id: string): readonly string[] {
+  const group = id.includes('.') ? id.slice(id.indexOf('.') + 1) : '';
+  return useConsole().stale.filter((version) => version.startsWith(`${group}/`));
 }
 
 interface RulesStatus {

@@ -3,6 +3,7 @@ import { type ReactNode, useMemo } from 'react';
 import { allows, allowsPath, type Rules } from '../api/access.ts';
 import { type Area, AREAS, areaOf, type Kind } from '../api/kinds.ts';
 import { useConsole, useRules } from './console-context.ts';
+import { Stale } from './notices.tsx';
 
 /** The kinds that people look for most; the others are folded. */
 const USUAL: ReadonlySet<string> = new Set([
@@ -49,7 +50,7 @@ export function pagesFor(rules: Rules): readonly Omit<(typeof PAGES)[number], 'i
 
 /** Links to pages and to the kinds that the user may list. */
 export function Navigation(): ReactNode {
-  const { kinds } = useConsole();
+  const { kinds, stale } = useConsole();
   const { ns = 'default' } = useSearch({ from: '__root__' });
   const rules = useRules(ns);
   const areas = useMemo(() => {
@@ -73,6 +74,7 @@ export function Navigation(): ReactNode {
       {AREAS.map((area) => (
         <KindList key={area} area={area} kinds={areas.get(area) ?? []} />
       ))}
+      <Stale versions={stale} />
     </nav>
   );
 }

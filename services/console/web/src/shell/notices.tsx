@@ -25,6 +25,26 @@ export function NotFound(): ReactNode {
   );
 }
 
+/** Says of API versions that their server does not respond; nothing when there are none. */
+export function Stale({ versions }: { readonly versions: readonly string[] }): ReactNode {
+  return versions.length === 0 ? null : (
+    <p className="notice bad" role="status">
+      The server of {versions.join(', ')} does not respond: its kinds are missing, or shown as they were.
+    </p>
+  );
+}
+
+/** The page of a kind that discovery does not list. */
+export function UnknownKind({ id, stale }: { readonly id: string; readonly stale: readonly string[] }): ReactNode {
+  return (
+    <div className="page">
+      <h1>{id}</h1>
+      <Stale versions={stale} />
+      {stale.length > 0 ? null : <p>The server has no resource of this name, or none that can be listed.</p>}
+    </div>
+  );
+}
+
 /** A page that failed: a defect of the console. The rest of it goes on. */
 export function PageFailure({ error }: { readonly error: unknown }): ReactNode {
   return (

@@ -13,7 +13,7 @@ configure({ asyncUtilTimeout: 30_000 });
 
 /** Reads something of the user who is signed in. */
 function Reader(): ReactNode {
-  const { api } = useConsole();
+  const { api, stale } = useConsole();
   const signOut = use(SignOutContext);
   const { data, isError } = useQuery({
     queryKey: ['secret'],
@@ -22,7 +22,7 @@ function Reader(): ReactNode {
   });
   return (
     <button type="button" onClick={signOut}>
-      {data ?? (isError ? 'failed' : 'reading')}
+      {[data ?? (isError ? 'failed' : 'reading'), ...stale].join(' ')}
     </button>
   );
 }
@@ -165,6 +165,17 @@ it('ends a read whose response does not come', async () => {
   await waitFor(() => expect(asked).toContain('GET /kubernetes/secret'));
   await clock.advance(65_000);
   await screen.findByText('failed');
+});
+
+it('tells pages of which API versions the server does not respond', async () => {
+  serve(() => Response.json({ text: 'secret of jane' }));
+  const { fetch } = globalThis;
+  const items = [{ metadata: { name: 'metrics.k8s.io' }, versions: [{ version: 'v1beta1', freshness: 'Stale' }] }];
+  vi.stubGlobal('fetch', async (path: string, options?: RequestInit) =>
+    path === '/kubernetes/apis' ? Response.json({ items }) : fetch(path, options),
+  );
+  openPage();
+  await screen.findByText('secret of jane metrics.k8s.io/v1beta1');
 });
 
 it('asks who has not signed in to do so, and asks the server no second time', async () => {

@@ -3,7 +3,7 @@ import { StatusError } from '@gantry/objects';
 import { type QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
 import { createApi, readSession, type Session, signIn, signOut } from '../api/http.ts';
-import { type GroupDiscovery, kindsFrom } from '../api/kinds.ts';
+import { type GroupDiscovery, kindsFrom, staleVersions } from '../api/kinds.ts';
 import { ConsoleContext } from './console-context.ts';
 import { Busy, Failure } from './notices.tsx';
 import { createQueries, mayPass } from './queries.ts';
@@ -72,7 +72,8 @@ export function SessionGate({
       const read = (path: string) =>
         api?.json<{ items?: readonly GroupDiscovery[] }>(path, { accept: AGGREGATED, signal });
       const [core, groups] = await Promise.all([read('/api'), read('/apis')]);
-      return kindsFrom([...(core?.items ?? []), ...(groups?.items ?? [])]);
+      const items = [...(core?.items ?? []), ...(groups?.items ?? [])];
+      return { kinds: kindsFrom(items), stale: staleVersions(items) };
     },
     refetchInterval: 60_000,
     retry,
@@ -81,8 +82,8 @@ export function SessionGate({
   const value = useMemo(() => {
     if (api === undefined || kinds.data === undefined) return undefined;
     const shared = { clock, random: browserRandom };
-    if (run === undefined) return { ...shared, api, kinds: kinds.data, at: undefined };
-    return { ...shared, api: run.apiFor(api.session), kinds: run.kinds, at: run.at };
+    if (run === undefined) return { ...shared, api, ...kinds.data, at: undefined };
+    return { ...shared, api: run.apiFor(api.session), kinds: run.kinds, stale: [], at: run.at };
   }, [api, clock, kinds.data, run]);
   const recorded = useMemo(() => ({ run, show }), [run]);
   // What was read of the cluster is none of the run's.

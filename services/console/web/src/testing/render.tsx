@@ -25,6 +25,8 @@ export interface Sent {
 
 interface Options {
   readonly kinds?: readonly Kind[];
+  /** API versions whose server does not respond. */
+  readonly stale?: readonly string[];
   /** Answers requests with JSON, or throws StatusError. */
   readonly server: (sent: Sent) => unknown;
   /** What the user may do, in each namespace and in the whole cluster; absent: everything. A promise: the server has not responded yet. */
@@ -72,9 +74,9 @@ class FakeSocket extends EventTarget {
 
 /** Shows a component on a page of the console, whose server is a function. It goes with the test. */
 export async function renderInConsole(content: ReactNode, options: Options): Promise<Page> {
-  const { kinds = [], path = '/' } = options;
+  const { kinds = [], stale = [], path = '/' } = options;
   const clock = new ManualClock();
-  const value = { api: apiOf(options), kinds, clock, random: () => 0.5, at: undefined };
+  const value = { api: apiOf(options), kinds, stale, clock, random: () => 0.5, at: undefined };
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   const root = createRootRoute({ component: Shown });
   const routes = PATHS.map((each) => createRoute({ getParentRoute: () => root, path: each }));
