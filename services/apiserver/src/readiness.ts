@@ -1,4 +1,5 @@
-import { type Clock, sleep, untilAborted } from '@gantry/base';
+import { type Clock, settlesWithin, sleep, untilAborted } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
 import type { GroupMember, HealthCheck } from '@gantry/service';
 import type { WatchCache } from './cache/index.ts';
 import type { HealthChecks } from './endpoints/router/health-routes.ts';
@@ -31,6 +32,27 @@ export function healthChecks(state: ServerState, cache: WatchCache, further: rea
       ...further,
     ],
   };
+}
+
+/** How long a request waits for the first list. Clients repeat what is refused then. */
+const FIRST_LIST_MS = 5000;
+
+/** Undefined when requests can be served. Else rejects with ServiceUnavailable if that takes too long. */
+export type StartGate = (signal: AbortSignal) => Promise<void> | undefined;
+
+/**
+ * Holds up requests until the first list. Before it, no role, ServiceAccount and custom resource is known: what is allowed would be forbidden, and
+ * what exists not found, which no client repeats.
+ */
+export function startGate(cache: Pick<WatchCache, 'ready' | 'whenReady'>, clock: Clock): StartGate {
+  return (signal) => (cache.ready ? undefined : untilListed(cache, clock, signal));
+}
+
+async function untilListed(cache: Pick<WatchCache, 'whenReady'>, clock: Clock, signal: AbortSignal): Promise<void> {
+  const listed = cache.whenReady(signal);
+  if (!(await settlesWithin(clock, listed, FIRST_LIST_MS)))
+    throw StatusError.unavailable('this API server has not read the stored objects yet');
+  await listed;
 }
 
 /** The last member of the group, which drains first. `/readyz` fails for `unreadyMs` before other members stop. */

@@ -28,6 +28,7 @@ import { admitCall, type FlowController, widthOf } from '../../flow-control/flow
 import type { FlowRequest } from '../../flow-control/flow-schemas.ts';
 import type { Seats } from '../../flow-control/priority-level.ts';
 import type { ResourceRegistry } from '../../resource-registry.ts';
+import type { StartGate } from '../../readiness.ts';
 import type { Body, DeleteBody, Registry, RequestContext, Target } from '../../registry/index.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
@@ -47,6 +48,7 @@ export interface ObjectServiceOptions {
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly flowControl: FlowController;
+  readonly untilStarted: StartGate;
   readonly logger: Logger;
 }
 
@@ -55,22 +57,26 @@ const MAX_BATCH = 1000;
 /** The gRPC endpoint of the registry, for services with a client certificate. */
 export function objectService(options: ObjectServiceOptions): GrpcService {
   const endpoint = new ObjectEndpoint(options);
-  const write = {
-    kind: 'unary',
-    handle: (request: WriteRequest, call: GrpcCall) => endpoint.write(request, call),
-  } as const;
+  const unary = <Request, Reply>(handle: (request: Request, call: GrpcCall) => Promise<Reply>) => ({
+    kind: 'unary' as const,
+    handle: (request: Request, call: GrpcCall): Promise<Reply> => {
+      const starting = options.untilStarted(call.signal);
+      return starting === undefined ? handle(request, call) : starting.then(() => handle(request, call));
+    },
+  });
+  const write = unary((request: WriteRequest, call) => endpoint.write(request, call));
   return {
     descriptor: ObjectService,
     handlers: {
-      get: { kind: 'unary', handle: (request: GetRequest, call: GrpcCall) => endpoint.get(request, call) },
-      list: { kind: 'unary', handle: (request: ListRequest, call: GrpcCall) => endpoint.list(request, call) },
+      get: unary((request: GetRequest, call) => endpoint.get(request, call)),
+      list: unary((request: ListRequest, call) => endpoint.list(request, call)),
       watch: { kind: 'stream', handle: (request: WatchRequest, call: GrpcCall) => endpoint.watch(request, call) },
       create: write,
       update: write,
       updateStatus: write,
       patch: write,
       delete: write,
-      batch: { kind: 'unary', handle: (request: BatchRequest, call: GrpcCall) => endpoint.batch(request, call) },
+      batch: unary((request: BatchRequest, call) => endpoint.batch(request, call)),
     },
   };
 }
@@ -81,9 +87,11 @@ class ObjectEndpoint {
   readonly #audit: AuditTrail;
   readonly #clock: Clock;
   readonly #flowControl: FlowController;
+  readonly #untilStarted: StartGate;
   readonly #logger: Logger;
 
-  constructor({ registry, resourceRegistry, audit, clock, flowControl, logger }: ObjectServiceOptions) {
+  constructor({ registry, resourceRegistry, audit, clock, flowControl, untilStarted, logger }: ObjectServiceOptions) {
+    this.#untilStarted = untilStarted;
     this.#flowControl = flowControl;
     this.#resourceRegistry = resourceRegistry;
     this.#registry = registry;
@@ -125,6 +133,7 @@ class ObjectEndpoint {
   }
 
   async *watch(request: WatchRequest, call: GrpcCall): AsyncIterable<WatchBatch | Uint8Array> {
+    await this.#untilStarted(call.signal);
     const definition = decodeResource(request.resource, this.#resourceRegistry);
     const { namespace, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = request;
     const target = { verb: 'watch', definition, namespace, name: '', subresource: '' };

@@ -17,6 +17,7 @@ import { requestTimeoutMs } from '../../http/query.ts';
 import { sendStatus, sendText } from '../../http/respond.ts';
 import type { AggregatedApis } from '../proxy/aggregated-handler.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
+import type { StartGate } from '../../readiness.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';
 import { attributesOf, authorizeByPath, isLastingPart, requestAttributes } from '../request-attributes.ts';
@@ -34,6 +35,7 @@ export type HttpEndpoint = (req: IncomingMessage, res: ServerResponse) => void;
 export interface HttpEndpointDependencies {
   readonly authenticate: Authenticate;
   readonly trust: PeerTrust;
+  readonly untilStarted: StartGate;
   readonly standing: StandingRequests;
   readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
   readonly resourceRegistry: ResourceIndex;
@@ -78,6 +80,9 @@ class RequestEndedError extends Error {
 // Created once: an error with a stack trace per request would be a large part of the cost of a small request.
 const CLIENT_GONE = new RequestEndedError('the client has gone');
 const OUT_OF_TIME = new RequestEndedError('the time for the request is up');
+
+/** What is served from stored objects. Pages such as `/readyz` say why the server is not ready. */
+const API = /^\/apis?\//;
 
 const NOWHERE = { path: '/', query: new URLSearchParams() };
 
@@ -134,6 +139,7 @@ async function handle(
   const { authenticate, trust, authorizer } = dependencies;
   const { req } = exchange;
   const client = clientOf(req, trust);
+  if (API.test(exchange.path)) await dependencies.untilStarted(exchange.signal);
   moveWebSocketToken(req.headers);
   record.requester = await authenticate(credentialsOf(req, client, trust), (notice) => {
     record.noticed(notice);
