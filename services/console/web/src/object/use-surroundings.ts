@@ -62,7 +62,10 @@ function useAround<T extends KubeObject>(source: Source): Around<T> {
   const { may, isLoading } = useAllowedEach(isWanted ? [{ namespace, attempt }] : []);
   const isAllowed = isWanted && !isLoading && may({ namespace, attempt });
   const path = `${group === '' ? '/api/v1' : `/apis/${group}/v1`}${namespace === '' ? '' : `/namespaces/${namespace}`}/${resource}`;
-  const query = useMemo(() => (fieldSelector === undefined ? {} : { fieldSelector }), [fieldSelector]);
+  const query = useMemo<Record<string, string>>(
+    () => (fieldSelector === undefined ? {} : { fieldSelector }),
+    [fieldSelector],
+  );
   const view = useLive({ path, query, format, isEnabled: isAllowed, publishMs: PUBLISH_MS });
   const hasCome = isAllowed && view.resourceVersion !== undefined;
   const items = useMemo(
