@@ -63,7 +63,7 @@ function useAround<T extends KubeObject>(source: Source): Around<T> {
   const isAllowed = isWanted && !isLoading && may({ namespace, attempt });
   const path = `${group === '' ? '/api/v1' : `/apis/${group}/v1`}${namespace === '' ? '' : `/namespaces/${namespace}`}/${resource}`;
   const query = useMemo<Record<string, string>>(
-    () => (fieldSelector === undefined ? {} : { fieldSelector }),
+    () => Object.fromEntries(fieldSelector === undefined ? [] : [['fieldSelector', fieldSelector]]),
     [fieldSelector],
   );
   const view = useLive({ path, query, format, isEnabled: isAllowed, publishMs: PUBLISH_MS });
