@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest';
+import { buildImage } from './harness/build-image.ts';
 import { startClientTraffic } from './harness/client-traffic.ts';
 import { Cluster } from './harness/cluster.ts';
-import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
 
 /** The image of the load balancer under another id, as a newer HAProxy would be. */
 async function otherImage(of: string): Promise<AsyncDisposable & { readonly image: string }> {
   const image = `gantry-other-haproxy:${cluster.clusterId}`;
-  const input = `FROM ${of}\nLABEL other=yes\n`;
-  const { code, stderr } = await runProgram('docker', ['build', '-q', '-t', image, '-'], { input });
-  if (code !== 0) throw new Error(stderr);
+  const dockerfile = `FROM ${of}\nLABEL other=yes\n`;
+  await buildImage(image, dockerfile);
   return { image, [Symbol.asyncDispose]: async () => void (await cluster.docker(['image', 'rm', '-f', image])) };
 }
 

@@ -1,8 +1,8 @@
 import { type Deployment, DEPLOYMENTS, type Node, type Pod } from '@gantry/objects';
 import { expect, test } from 'vitest';
+import { buildImage } from './harness/build-image.ts';
 import { startClientTraffic } from './harness/client-traffic.ts';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
-import { runProgram } from './harness/process.ts';
 import { mustUpWith, previousImage, upWith } from './harness/releases.ts';
 
 const cluster = new Cluster();
@@ -54,9 +54,8 @@ async function imagesOf(service: string): Promise<readonly string[]> {
 /** An image of the services without the program of the API server. */
 async function brokenImage(): Promise<AsyncDisposable & { readonly image: string }> {
   const image = `gantry-broken:${cluster.clusterId}`;
-  const input = `FROM ${await cluster.serviceImage()}\nRUN rm lib/apiserver.mjs\n`;
-  const { code, stderr } = await runProgram('docker', ['build', '-q', '-t', image, '-'], { input });
-  if (code !== 0) throw new Error(stderr);
+  const dockerfile = `FROM ${await cluster.serviceImage()}\nRUN rm lib/apiserver.mjs\n`;
+  await buildImage(image, dockerfile);
   return { image, [Symbol.asyncDispose]: async () => void (await cluster.docker(['image', 'rm', '-f', image])) };
 }
 

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { withoutStrangers } from './transcript-player.ts';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { playTranscript, withoutStrangers } from './transcript-player.ts';
 
 const LOST = `E1122 20:55:37.618789  26445 memcache.go:287] couldn't get resource list for v29.example.com/v1: the server could not find the requested resource`;
 
@@ -26,4 +29,16 @@ test.each([
   ['another error', LOST.replace('could not find the requested resource', 'is out of order'), ''],
 ])('%s stays', (_title, stderr, transcript) => {
   expect(withoutStrangers(stderr, transcript)).toBe(stderr);
+});
+
+test('what a program leaves among the temporary files goes with the play', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'gantry-player-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const kubeconfig = join(home, 'kubeconfig');
+  writeFileSync(kubeconfig, 'contexts: []\n');
+  const player = { kubectl: '/bin/false', minor: 36, kubeconfig, namespace: 'n' };
+  const [played] = await playTranscript('$ mktemp\n', player);
+  const file = played?.answer.stdout.trim() ?? '';
+  expect(file).toMatch(/^\//);
+  expect(existsSync(file)).toBe(false);
 });

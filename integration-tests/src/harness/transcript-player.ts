@@ -32,9 +32,10 @@ export async function playTranscript(text: string, player: Player): Promise<read
   const { files, steps } = parseTranscript(text, player.minor, variables);
   const expanded = expand(text, variables);
   const folder = mkdtempSync(join(tmpdir(), 'gantry-kubectl-'));
-  const [bin, work] = [join(folder, 'bin'), join(folder, 'work')];
+  const [bin, work, temporary] = [join(folder, 'bin'), join(folder, 'work'), join(folder, 'temporary')];
   mkdirSync(bin);
   mkdirSync(work);
+  mkdirSync(temporary);
   symlinkSync(player.kubectl, join(bin, 'kubectl'));
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, inNamespace(readFileSync(player.kubeconfig, 'utf8'), player.namespace), { mode: 0o600 });
@@ -46,6 +47,8 @@ export async function playTranscript(text: string, player: Player): Promise<read
   const env = {
     ...variables,
     HOME: folder,
+    // A `kubectl edit` that fails keeps what was edited.
+    TMPDIR: temporary,
     KUBECONFIG: kubeconfig,
     PATH: `${bin}:${process.env['PATH'] ?? ''}`,
     TZ: 'UTC',

@@ -1,14 +1,12 @@
 /** What the engine is told of a container: amounts, users, groups, variables, names, runtime classes. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { PODS, quantityValue } from '@gantry/objects';
 import { expect, onTestFinished, test } from 'vitest';
+import { buildImage } from '../harness/build-image.ts';
 import { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import { namespacePods } from '../harness/namespace-pods.ts';
 import { scriptPod } from '../harness/script-pod.ts';
 
-const run = promisify(execFile);
 const cluster = new Cluster();
 
 const inNamespace = (namespace: string) => namespacePods(cluster, namespace);
@@ -137,9 +135,7 @@ test('a container has the groups of its image by the policy of its pod, and its 
   const { kubectl, apply } = inNamespace(namespace.name);
   const image = `gantry.test/${namespace.name}:1`;
   const users = 'echo app:x:1000:1001::/:/bin/sh >> /etc/passwd && echo disk:x:50000:app >> /etc/group';
-  const building = run('docker', ['build', '-q', '-t', image, '-']);
-  building.child.stdin?.end(`FROM busybox:1.36\nRUN ${users}\n`);
-  await building;
+  await buildImage(image, `FROM busybox:1.36\nRUN ${users}\n`);
   onTestFinished(async () => {
     await cluster.docker(['rmi', '-f', image]);
   });

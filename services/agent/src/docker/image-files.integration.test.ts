@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
 import { must, systemClock } from '@gantry/base';
 import type { PodSecurityContext } from '@gantry/objects';
 import Docker from 'dockerode';
@@ -8,10 +6,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { ImageUsers } from '../pods/image-users.ts';
 import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { containerSecurity } from '../spec/security.ts';
+import { buildImage } from '../testing/build-image.ts';
 import { container, ENGINE, pod } from '../testing/pods.ts';
 import { connectDocker } from './docker-runtime.ts';
 
-const run = promisify(execFile);
 const SOCKET = '/var/run/docker.sock';
 const docker = new Docker({ socketPath: SOCKET });
 const { signal } = new AbortController();
@@ -30,9 +28,7 @@ async function imageOf(dockerfile: readonly string[]) {
     () => undefined,
     { observe: (call) => void asked.push(call) },
   );
-  const building = run('docker', ['build', '-q', '-t', name, '-']);
-  building.child.stdin?.end(dockerfile.join('\n'));
-  await building;
+  await buildImage(name, dockerfile, 'BuildKit');
   const ours = () => docker.listContainers({ all: true, filters: { label: [`gantry.cluster=${cluster}`] } });
   onTestFinished(async () => {
     await Promise.all((await ours()).map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));

@@ -8,6 +8,7 @@ import Docker from 'dockerode';
 import { expect, it, onTestFinished } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { plainImageVolume } from '../runtime/testing/plain-specs.ts';
+import { buildImage } from '../testing/build-image.ts';
 import { connectDocker } from './docker-runtime.ts';
 
 const run = promisify(execFile);
@@ -31,10 +32,7 @@ const LAYERS = 60;
 async function imageVolume(dockerfile: readonly string[], builder: 'BuildKit' | 'classic' = 'BuildKit') {
   const cluster = `images-${randomBytes(4).toString('hex')}`;
   const name = `gantry.test/${cluster}:1`;
-  const env = { ...process.env, DOCKER_BUILDKIT: builder === 'BuildKit' ? '1' : '0' };
-  const building = run('docker', ['build', '-q', '-t', name, '-'], { env });
-  building.child.stdin?.end(dockerfile.join('\n'));
-  await building;
+  await buildImage(name, dockerfile, builder);
   await docker.createVolume({ Name: cluster });
   const volume = await docker.getVolume(cluster).inspect();
   const folder = join(volume.Mountpoint, 'image');

@@ -7,8 +7,9 @@ import { HostTurns } from './host-turns.ts';
 import type { Rank } from './rank.ts';
 
 async function host(nodes: readonly string[]) {
-  const folder = join(await mkdtemp(join(tmpdir(), 'turns-')), 'nodes');
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const state = await mkdtemp(join(tmpdir(), 'turns-'));
+  onTestFinished(() => rm(state, { recursive: true }));
+  const folder = join(state, 'nodes');
   const clock = new ManualClock();
   const turns = new Map(nodes.map((node) => [node, new HostTurns(folder, node, clock)]));
   /** Returns the agents that evict. They run one after the other, ten seconds after the last round. */
