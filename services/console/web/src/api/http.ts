@@ -31,8 +31,11 @@ export interface Api {
   socketUrl(path: string): string;
 }
 
-/** Without a session there is no page: a connection that has died unnoticed must not hold it up for long. The console asks the API server for 10 s. */
-const SESSION_MS = 15_000;
+/**
+ * Without a session there is no page: a connection that has died unnoticed must not hold it up for long. While the API server is silent, the
+ * console responds after 20 s: it gives up two questions, each after 10 s.
+ */
+const SESSION_MS = 25_000;
 /** The API server ends requests that are no watches after a minute. */
 const JSON_MS = 65_000;
 const UNENDING = new AbortController().signal;

@@ -138,7 +138,7 @@ it.each(['/session', '/kubernetes/api', '/kubernetes/apis'])(
     const asked = hangFirstRequests((each) => each === path);
     openPage(clock);
     await waitFor(() => expect(asked).toContain(`GET ${path}`));
-    await clock.advance(15_000);
+    await clock.advance(25_000);
     await screen.findByText('secret of jane');
   },
 );
@@ -151,7 +151,7 @@ it('gives up a sign-in that nobody answers, so that a person may try again', asy
   openPage(clock);
   await signInAs('joe');
   await waitFor(() => expect(asked).toContain('POST /session'));
-  await clock.advance(15_000);
+  await clock.advance(25_000);
   await screen.findByRole('alert');
   fireEvent.click(screen.getByRole('button', { name: 'Sign in' }));
   await screen.findByText('secret of jane');
