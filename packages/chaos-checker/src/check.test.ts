@@ -128,6 +128,36 @@ describe('check', () => {
     else expect(what).toContainEqual(expect.stringContaining('was deleted, which leaves'));
   });
 
+  it.each([
+    ['system:node:vm-1', 'right'],
+    ['system:kube-controller-manager', 'wrong'],
+  ])('a controller that takes the last finalizer from a pod that %s has released: %s', async (writer, verdictIs) => {
+    const run = copy();
+    const removes = found(
+      MUTATIONS.find(({ what }) => what === 'a controller that removes a running pod'),
+      'mutation',
+    );
+    removes.mutate(run);
+    const fence = writer.startsWith('system:node:') ? { electionKey: '', epoch: 0, incarnation: '' } : {};
+    const ends = putsOf(run, 'pods/chaos/web').filter(({ object }) => object.metadata?.deletionTimestamp !== undefined);
+    const leader = found(
+      putsOf(run, 'apps/replicasets/').find(({ header }) => header.electionKey !== ''),
+      'write of a leader',
+    ).header;
+    edit(
+      ends,
+      (pod) => {
+        if (pod.metadata !== undefined) pod.metadata.deletionGracePeriodSeconds = 0;
+      },
+      { ...leader, writer, ...fence },
+    );
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I13');
+    const what = own?.violations.map((violation) => violation.what) ?? [];
+    if (verdictIs === 'right') expect(what).toEqual([]);
+    else expect(what).toContainEqual(expect.stringContaining('ended it on'));
+  });
+
   it('does not compare the end of a run that was ended before its workloads', async () => {
     const run = copy();
     const differs = found(

@@ -6,7 +6,8 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /**
  * I13 (Kubernetes: safety of pods on lost nodes). A controller asks for the deletion of a pod, and the agent removes it when its containers
  * have ended. So no leader's write removes a bound pod, or reports its end, unless the agent has reported its end, or its node is gone or
- * out of service. Users may force it. From etcd's history, by the records of deletions.
+ * out of service, or somebody else has deleted it without a grace period: the agent, when nothing of it is left, or a user who forces it;
+ * then finalizers are all that keeps it. From etcd's history, by the records of deletions.
  */
 export const onlyAgentsRemovePods: Invariant = {
   id: 'I13',
@@ -14,15 +15,20 @@ export const onlyAgentsRemovePods: Invariant = {
   unit: 'ends of pods by controllers',
   needs: ['etcd'],
   observe(world, findings) {
+    /** By uid: pods that others than leaders have deleted without a grace period. */
+    const released = new Set<string>();
     return {
       change({ resource, key, before, after, fence, atMs, source }) {
-        if (resource !== 'pods' || fence === undefined) return;
+        if (resource !== 'pods') return;
         const pod = before?.object;
+        const { uid = '', deletionGracePeriodSeconds } = after?.object?.metadata ?? {};
+        if (fence === undefined && deletionGracePeriodSeconds === 0) released.add(uid);
+        if (fence === undefined) return;
         const target = pod?.spec?.nodeName;
         const ends = after === undefined || isTerminal(after.object);
         if (pod === undefined || target === undefined || !ends) return;
         findings.checked();
-        if (isTerminal(pod)) return;
+        if (isTerminal(pod) || released.has(pod.metadata?.uid ?? '')) return;
         const node = world.get('nodes', '', target)?.object;
         if (node === undefined || node.spec?.taints?.some(({ key: taint }) => taint === OUT_OF_SERVICE) === true)
           return;

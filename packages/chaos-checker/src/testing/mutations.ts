@@ -292,6 +292,7 @@ const PODS: readonly Mutation[] = [
     const pods = boundPods(run, 'chaos/web');
     edit(pods, (pod) => {
       pod.status = { ...pod.status, phase: 'Running' };
+      if (pod.metadata?.deletionGracePeriodSeconds === 0) pod.metadata.deletionGracePeriodSeconds = 30;
     });
     const keys = new Set(pods.map(({ event }) => event.key));
     const removal = found(
