@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import { ManualClock } from '@gantry/base/testing';
 import { StatusError } from '@gantry/objects';
 import { screen, waitFor } from '@testing-library/react';
 import { expect, it } from 'vitest';
@@ -78,6 +79,18 @@ it('says what it does without, and asks for none of it', async () => {
   screen.getByText(
     'Without pods, persistentvolumeclaims, persistentvolumes, configmaps, secrets, events, which you may not list.',
   );
+});
+
+it('gives a screen reader nothing to say as time passes, though ages are shown', async () => {
+  const metadata = { ...PLACED.metadata, deletionTimestamp: new Date(new ManualClock().now()).toISOString() };
+  const { clock } = await open({ ...PLACED, metadata });
+  const spoken = () =>
+    [...document.querySelectorAll('[aria-live], [role=status], [role=alert]')].map(({ textContent }) => textContent);
+  await screen.findByText(/was over 0s ago/);
+  const before = spoken();
+  await clock.advance(30_000);
+  await screen.findByText(/was over 30s ago/);
+  expect(spoken()).toEqual(before);
 });
 
 it('says of what there is no news, and explains the rest', async () => {

@@ -27,7 +27,7 @@ export function WhyTab(props: TabProps): ReactNode {
   if (isLoading) return <Busy what="what is around it" />;
   return (
     <>
-      <ul className="findings" aria-live="polite">
+      <ul className="findings">
         {findings.map(({ tone, text, details = [] }) => (
           <li key={text} data-tone={tone}>
             {text}
