@@ -82,7 +82,7 @@ const CLIENT_GONE = new RequestEndedError('the client has gone');
 const OUT_OF_TIME = new RequestEndedError('the time for the request is up');
 
 /** What is served from stored objects. Pages such as `/readyz` say why the server is not ready. */
-const API = /^\/apis?\//;
+const API = /^\/(apis?|openapi)(\/|$)/;
 
 const NOWHERE = { path: '/', query: new URLSearchParams() };
 
