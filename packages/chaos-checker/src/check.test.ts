@@ -158,6 +158,32 @@ describe('check', () => {
     else expect(what).toContainEqual(expect.stringContaining('ended it on'));
   });
 
+  it.each([
+    ['certificates.k8s.io/certificatesigningrequests', 'right'],
+    ['scheduling.k8s.io/priorityclasses', 'wrong'],
+  ])('a controller that removes one of %s shortly before the end: %s', async (resource, verdictIs) => {
+    const run = copy();
+    addObject(found(run.history[0], 'revision'), resource, { metadata: { name: 'old', uid: 'old' } });
+    const last = found(run.history.at(-1), 'revision');
+    run.run = { ...run.run, endedAtMs: last.atMs + 1000 };
+    const { electionKey, epoch } = found(
+      putsOf(run, 'apps/replicasets/').findLast(({ at }) => at.revision < last.revision),
+      'ReplicaSet',
+    ).header;
+    const key = `/registry/${resource}/old`;
+    const value = Buffer.from(JSON.stringify({ electionKey, epoch })).toString('base64');
+    const place = { createRevision: last.revision, modRevision: last.revision, version: 1 };
+    last.events.push(
+      { type: 'delete', key, modRevision: last.revision },
+      { type: 'put', key: `/gantry/deleted${key}`, value, ...place },
+    );
+    await using written = await writeRun(run);
+    const own = (await check(written.folder)).invariants.find(({ invariant }) => invariant === 'I21');
+    const what = own?.violations.map((violation) => violation.what) ?? [];
+    if (verdictIs === 'right') expect(what).toEqual([]);
+    else expect(what).toContainEqual(expect.stringContaining(`${key} changed`));
+  });
+
   it('does not compare the end of a run that was ended before its workloads', async () => {
     const run = copy();
     const differs = found(
