@@ -218,11 +218,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     serve,
     starts,
     services: [
-      objectService({
-        ...{ registry, resourceRegistry, untilStarted, clock, logger },
-        flowControl: flow.control,
-        audit: options.audit,
-      }),
+      objectService({ ...options, registry, resourceRegistry, untilStarted, flowControl: flow.control }),
       healthService(health, clock),
       ...(introspection === undefined ? [] : [reportService(introspection.parts)]),
     ],
