@@ -73,7 +73,7 @@ import { objectService } from './endpoints/grpc/object-service.ts';
 import { createRestEndpoint } from './endpoints/router/rest-endpoint.ts';
 import { type HttpsServer, httpsServer, type HttpsServerOptions } from './http/https-server.ts';
 import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';
-import { healthChecks, readinessMember, startGate, type ServerState } from './readiness.ts';
+import { healthChecks, readinessMember, type ServerState } from './readiness.ts';
 import type { ObjectStore } from './storage/index.ts';
 import { createLoopbackClient, type LoopbackClient } from './loopback-client.ts';
 import { cachedServices, createWebhookCaller } from './webhooks/index.ts';
@@ -191,7 +191,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const introspection = introspectionOf(options, reach, { cache, leads, lookup: security.lookup, isReady });
   const standing = new StandingRequests(clock);
   const flow = createFlowControl(options, cache);
-  const untilStarted = startGate(cache, clock);
   const starts = new Starts(clock);
   const serve = createRestEndpoint({
     ...options,
@@ -206,7 +205,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     standing,
     flowControl: flow.control,
     starts,
-    untilStarted,
     checks,
     introspection,
     stopping: stopping.signal,
@@ -218,7 +216,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     serve,
     starts,
     services: [
-      objectService({ ...options, registry, resourceRegistry, untilStarted, flowControl: flow.control }),
+      objectService({ ...options, registry, resourceRegistry, cache, flowControl: flow.control }),
       healthService(health, clock),
       ...(introspection === undefined ? [] : [reportService(introspection.parts)]),
     ],

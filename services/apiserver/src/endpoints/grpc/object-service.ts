@@ -28,9 +28,10 @@ import { admitCall, type FlowController, widthOf } from '../../flow-control/flow
 import type { FlowRequest } from '../../flow-control/flow-schemas.ts';
 import type { Seats } from '../../flow-control/priority-level.ts';
 import type { ResourceRegistry } from '../../resource-registry.ts';
-import type { StartGate } from '../../readiness.ts';
+import { type StartGate, startGate } from '../../readiness.ts';
 import type { Body, DeleteBody, Registry, RequestContext, Target } from '../../registry/index.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
+import type { WatchCache } from '../../cache/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import {
   checkScope,
@@ -48,7 +49,7 @@ export interface ObjectServiceOptions {
   readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly flowControl: FlowController;
-  readonly untilStarted: StartGate;
+  readonly cache: WatchCache;
   readonly logger: Logger;
 }
 
@@ -56,11 +57,12 @@ const MAX_BATCH = 1000;
 
 /** The gRPC endpoint of the registry, for services with a client certificate. */
 export function objectService(options: ObjectServiceOptions): GrpcService {
-  const endpoint = new ObjectEndpoint(options);
+  const untilStarted = startGate(options.cache, options.clock);
+  const endpoint = new ObjectEndpoint(options, untilStarted);
   const unary = <Request, Reply>(handle: (request: Request, call: GrpcCall) => Promise<Reply>) => ({
     kind: 'unary' as const,
     handle: (request: Request, call: GrpcCall): Promise<Reply> => {
-      const starting = options.untilStarted(call.signal);
+      const starting = untilStarted(call.signal);
       return starting === undefined ? handle(request, call) : starting.then(() => handle(request, call));
     },
   });
@@ -90,7 +92,10 @@ class ObjectEndpoint {
   readonly #untilStarted: StartGate;
   readonly #logger: Logger;
 
-  constructor({ registry, resourceRegistry, audit, clock, flowControl, untilStarted, logger }: ObjectServiceOptions) {
+  constructor(
+    { registry, resourceRegistry, audit, clock, flowControl, logger }: ObjectServiceOptions,
+    untilStarted: StartGate,
+  ) {
     this.#untilStarted = untilStarted;
     this.#flowControl = flowControl;
     this.#resourceRegistry = resourceRegistry;

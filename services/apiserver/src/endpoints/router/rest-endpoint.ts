@@ -14,7 +14,7 @@ import type { SigningKeySource } from '../../auth/authn/signing-keys.ts';
 import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import type { TokenAuthenticator } from '../../auth/authn/token-authenticator.ts';
 import type { WatchCache } from '../../cache/index.ts';
-import type { StartGate } from '../../readiness.ts';
+import { startGate } from '../../readiness.ts';
 import type { ResourceRegistry } from '../../resource-registry.ts';
 import type { Turns } from '../../turns.ts';
 import type { Registry } from '../../registry/index.ts';
@@ -67,7 +67,6 @@ export interface RestEndpointOptions {
   readonly activities: Activities;
   readonly flowControl: FlowController;
   readonly starts: Starts;
-  readonly untilStarted: StartGate;
   /** Aborted when long-running requests must end. */
   readonly stopping: AbortSignal;
   /** Its current signal ends watches. */
@@ -83,7 +82,7 @@ export function createRestEndpoint(options: RestEndpointOptions): HttpEndpoint {
   return createHttpEndpoint({
     authenticate: createAuthenticator(options.tokens),
     trust: new PeerTrust(options.tls, clock),
-    untilStarted: options.untilStarted,
+    untilStarted: startGate(options.cache, clock),
     standing: options.standing,
     authorizer,
     resourceRegistry,
