@@ -158,9 +158,11 @@ async function replace(cluster: OpenCluster, name: string): Promise<void> {
   const members = await membersOf(etcd);
   checkReplacement(name, members);
   const old = members.find((member) => member.name === name);
-  const others = members.filter((member) => member.name !== name && member.state === 'healthy').map((one) => one.name);
+  const healthyOthers = members.filter((member) => member.name !== name && member.state === 'healthy');
+  const others = healthyOthers.map((one) => one.name);
   const temporary = `${clusterId}-${name}-joining`;
   await progress.step(old === undefined ? `${name} prepared` : `${name} removed`, async () => {
+    if (old?.state === 'healthy') await giveUpLeadership(etcd, name, healthyOthers);
     await project.compose(['rm', '-s', '-f', name]);
     await mustRun(shell, 'docker', ['rm', '-f', temporary]);
     if (old !== undefined) await etcd.ctl(others, ['member', 'remove', old.id]);
