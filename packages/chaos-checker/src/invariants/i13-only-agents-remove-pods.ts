@@ -1,4 +1,5 @@
 import { isTerminal } from '../history/api-objects.ts';
+import type { ObjectVersion } from '../history/world.ts';
 import type { Invariant } from './invariant.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -21,9 +22,10 @@ export const onlyAgentsRemovePods: Invariant = {
       change({ resource, key, before, after, fence, atMs, source }) {
         if (resource !== 'pods') return;
         const pod = before?.object;
-        const { uid = '', deletionGracePeriodSeconds } = after?.object?.metadata ?? {};
-        if (fence === undefined && deletionGracePeriodSeconds === 0) released.add(uid);
-        if (fence === undefined) return;
+        if (fence === undefined) {
+          if (hasNoGrace(after) && !hasNoGrace(before)) released.add(after?.object?.metadata?.uid ?? '');
+          return;
+        }
         const target = pod?.spec?.nodeName;
         const ends = after === undefined || isTerminal(after.object);
         if (pod === undefined || target === undefined || !ends) return;
@@ -37,3 +39,7 @@ export const onlyAgentsRemovePods: Invariant = {
     };
   },
 };
+
+function hasNoGrace(pod: ObjectVersion | undefined): boolean {
+  return pod?.object?.metadata?.deletionGracePeriodSeconds === 0;
+}
