@@ -74,12 +74,10 @@ import { describeRun, saveRun } from './runs.ts';
 import { measureChurn, measureGrowth, measureWay } from './way/measure-way.ts';
 import { clusterSystem, startDevSystem } from './way/system.ts';
 
-const OTHERS = {
-  steady: (cluster: MeasuredCluster) => measureSteady(cluster, options.minutes),
-};
-/** These say what they have measured as they go: they take minutes, and an interrupted one keeps its results. */
-const GRADUAL = {
+/** Of a running cluster. They print what they have measured as they go: an interrupted one keeps its results. */
+const OF_CLUSTER = {
   pods: measurePods,
+  steady: (cluster: MeasuredCluster, line: (text: string) => void) => measureSteady(cluster, options.minutes, line),
   streams: measureStreams,
   'lost-node': (cluster: MeasuredCluster, line: (text: string) => void) =>
     measureLostNode(cluster, options.trials, line),
@@ -106,28 +104,20 @@ const APART: readonly string[] = [
 /** Rounds of `churn`: with 1,000 pods each, a day's at 10 pods a minute. */
 const CHURN_ROUNDS = 15;
 
-const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), ...Object.keys(GRADUAL), ...APART];
+const known: readonly string[] = [...STEPS, ...Object.keys(OF_CLUSTER), ...APART];
 const options = optionsOrExit(() => readOptions(process.argv.slice(2), known));
 const { measures } = options;
 
 const steps = new Set(
-  measures.length === 0
-    ? STEPS
-    : measures.filter((name) => !(name in OTHERS) && !(name in GRADUAL) && !APART.includes(name)),
+  measures.length === 0 ? STEPS : measures.filter((name) => !(name in OF_CLUSTER) && !APART.includes(name)),
 );
 const figures: Figure[] = [];
 if (steps.size > 0) await speed();
-for (const [name, measure] of Object.entries(GRADUAL)) {
+for (const [name, measure] of Object.entries(OF_CLUSTER)) {
   if (!measures.includes(name)) continue;
   const cluster = openCluster(options.kubeconfig);
   print(`\n## ${name}\n`);
   await measure(cluster, print);
-  cluster.api[Symbol.dispose]();
-}
-for (const [name, measure] of Object.entries(OTHERS)) {
-  if (!measures.includes(name)) continue;
-  const cluster = openCluster(options.kubeconfig);
-  print(`\n## ${name}\n\n${(await measure(cluster)).join('\n')}`);
   cluster.api[Symbol.dispose]();
 }
 

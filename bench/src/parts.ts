@@ -33,8 +33,8 @@ export function servicesOf(project: string): readonly Part[] {
   }));
 }
 
-/** Fails if there is none. */
-export function partNamed(parts: readonly Part[], name: string): Part {
+/** A part, or what it has used. Fails if there is none. */
+export function partNamed<T extends Part>(parts: readonly T[], name: string): T {
   return must(
     parts.find((part) => part.name === name),
     `the service ${name}`,

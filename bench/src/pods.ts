@@ -1,10 +1,9 @@
-import { must } from '@gantry/base';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, podKey } from './cluster.ts';
 import { localEngine } from './engine.ts';
 import { addCalls, type Calls, callTable, engineCalls } from './engine-calls.ts';
 import { judge } from './limits.ts';
-import { judgeRestarts, type PartUse, servicesOf, startMeter } from './parts.ts';
+import { judgeRestarts, partNamed, servicesOf, startMeter } from './parts.ts';
 import { docker, serviceContainers } from './processes.ts';
 import { quantile } from './statistics.ts';
 
@@ -53,7 +52,7 @@ export async function measurePods(cluster: MeasuredCluster, print: (line: string
         const usedInRound = startMeter(services);
         ours.push(await clusterRound(cluster, namespace, pods));
         const uses = usedInRound();
-        for (const name of ['agent', 'apiserver', 'etcd'] as const) cpu[name] += cpuMsOf(uses, name);
+        for (const name of ['agent', 'apiserver', 'etcd'] as const) cpu[name] += partNamed(uses, name).cpuMs;
         calls = addCalls(calls, agents.map(engineCalls), before);
         total += pods;
         alone.push(await engineRound(network, pods));
@@ -68,13 +67,6 @@ export async function measurePods(cluster: MeasuredCluster, print: (line: string
     }
   });
   for (const line of ['', ...callTable(calls, total), '', ...verdicts, ...judgeRestarts(used())]) print(line);
-}
-
-function cpuMsOf(uses: readonly PartUse[], name: string): number {
-  return must(
-    uses.find((use) => use.name === name),
-    `the service ${name}`,
-  ).cpuMs;
 }
 
 function valuesOf(rounds: readonly Round[], what: keyof Round): readonly number[] {

@@ -20,9 +20,12 @@ const PODS_PER_EXEC_PROBE = 10;
 const MAX_LISTS_PER_MINUTE = 1;
 
 /** What one agent and its API cost while as many pods as a node holds run and are probed. */
-export async function measureSteady({ api, project }: MeasuredCluster, minutes: number): Promise<string[]> {
+export async function measureSteady(
+  { api, project }: MeasuredCluster,
+  minutes: number,
+  print: (line: string) => void,
+): Promise<void> {
   const { agent, node } = await findAgent(api, project);
-  let lines: string[] = [];
   await inNamespace(api, `bench-steady-${process.pid}`, async (namespace) => {
     const before = await api.list(PODS, { fieldSelector: `spec.nodeName=${node}` }, deadline());
     const names = Array.from({ length: MAX_PODS - before.items.length }, (_, index) => `pod-${index}`);
@@ -31,10 +34,9 @@ export async function measureSteady({ api, project }: MeasuredCluster, minutes: 
     }
     await untilReady(api, namespace, names.length);
     await delay(SETTLE_MS);
-    lines = await measure(api, agent, node, minutes);
+    for (const line of await measure(api, agent, node, minutes)) print(line);
     await Promise.all(names.map((name) => api.delete(PODS, podKey(namespace, name), {}, deadline(START_MS))));
   });
-  return lines;
 }
 
 /** One that is not its host's custodian, where there are several: the custodian also cares for what all agents of the host share. */

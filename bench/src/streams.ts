@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
 import { judge } from './limits.ts';
-import { judgeRestarts, type Part, servicesOf, startMeter } from './parts.ts';
+import { judgeRestarts, type Part, partNamed, servicesOf, startMeter } from './parts.ts';
 import { docker, rssMib, toolsPath } from './processes.ts';
 
 const IMAGE = 'busybox:latest';
@@ -124,7 +124,7 @@ async function watched(
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const uses = used();
-  const cpu = SERVICES.map((service) => ((uses.find(({ name }) => name === service)?.cpuMs ?? 0) / 1000).toFixed(1));
+  const cpu = SERVICES.map((service) => (partNamed(uses, service).cpuMs / 1000).toFixed(1));
   const shown = held.map(({ name }, index) => `${name} ${before[index]?.toFixed(0)} → ${most[index]?.toFixed(0)}`);
   const growthMib = Math.max(...most.map((value, index) => value - (before[index] ?? 0)));
   return { seconds, cpu: cpu.join(', '), memory: shown.join(', '), growthMib };

@@ -1,5 +1,5 @@
+import { buildImage } from '@gantry/base/testing';
 import { expect, test } from 'vitest';
-import { buildImage } from './harness/build-image.ts';
 import { startClientTraffic } from './harness/client-traffic.ts';
 import { Cluster } from './harness/cluster.ts';
 
@@ -8,8 +8,7 @@ const cluster = new Cluster();
 /** The image of the load balancer under another id, as a newer HAProxy would be. */
 async function otherImage(of: string): Promise<AsyncDisposable & { readonly image: string }> {
   const image = `gantry-other-haproxy:${cluster.clusterId}`;
-  const dockerfile = `FROM ${of}\nLABEL other=yes\n`;
-  await buildImage(image, dockerfile);
+  await buildImage(image, `FROM ${of}\nLABEL other=yes\n`, 'classic');
   return { image, [Symbol.asyncDispose]: async () => void (await cluster.docker(['image', 'rm', '-f', image])) };
 }
 

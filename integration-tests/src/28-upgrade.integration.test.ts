@@ -1,6 +1,6 @@
+import { buildImage } from '@gantry/base/testing';
 import { type Deployment, DEPLOYMENTS, type Node, type Pod } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { buildImage } from './harness/build-image.ts';
 import { startClientTraffic } from './harness/client-traffic.ts';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { mustUpWith, previousImage, upWith } from './harness/releases.ts';
@@ -54,8 +54,7 @@ async function imagesOf(service: string): Promise<readonly string[]> {
 /** An image of the services without the program of the API server. */
 async function brokenImage(): Promise<AsyncDisposable & { readonly image: string }> {
   const image = `gantry-broken:${cluster.clusterId}`;
-  const dockerfile = `FROM ${await cluster.serviceImage()}\nRUN rm lib/apiserver.mjs\n`;
-  await buildImage(image, dockerfile);
+  await buildImage(image, `FROM ${await cluster.serviceImage()}\nRUN rm lib/apiserver.mjs\n`, 'classic');
   return { image, [Symbol.asyncDispose]: async () => void (await cluster.docker(['image', 'rm', '-f', image])) };
 }
 

@@ -1,7 +1,7 @@
 /** What the engine is told of a container: amounts, users, groups, variables, names, runtime classes. */
+import { buildImage } from '@gantry/base/testing';
 import { PODS, quantityValue } from '@gantry/objects';
 import { expect, onTestFinished, test } from 'vitest';
-import { buildImage } from '../harness/build-image.ts';
 import { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import { namespacePods } from '../harness/namespace-pods.ts';
@@ -135,7 +135,7 @@ test('a container has the groups of its image by the policy of its pod, and its 
   const { kubectl, apply } = inNamespace(namespace.name);
   const image = `gantry.test/${namespace.name}:1`;
   const users = 'echo app:x:1000:1001::/:/bin/sh >> /etc/passwd && echo disk:x:50000:app >> /etc/group';
-  await buildImage(image, `FROM busybox:1.36\nRUN ${users}\n`);
+  await buildImage(image, `FROM busybox:1.36\nRUN ${users}\n`, 'classic');
   onTestFinished(async () => {
     await cluster.docker(['rmi', '-f', image]);
   });

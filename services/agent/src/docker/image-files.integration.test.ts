@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { must, systemClock } from '@gantry/base';
+import { buildImage } from '@gantry/base/testing';
 import type { PodSecurityContext } from '@gantry/objects';
 import Docker from 'dockerode';
 import { expect, it, onTestFinished } from 'vitest';
 import { ImageUsers } from '../pods/image-users.ts';
 import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { containerSecurity } from '../spec/security.ts';
-import { buildImage } from '../testing/build-image.ts';
 import { container, ENGINE, pod } from '../testing/pods.ts';
 import { connectDocker } from './docker-runtime.ts';
 
@@ -28,7 +28,7 @@ async function imageOf(dockerfile: readonly string[]) {
     () => undefined,
     { observe: (call) => void asked.push(call) },
   );
-  await buildImage(name, dockerfile, 'BuildKit');
+  await buildImage(name, dockerfile.join('\n'), 'BuildKit');
   const ours = () => docker.listContainers({ all: true, filters: { label: [`gantry.cluster=${cluster}`] } });
   onTestFinished(async () => {
     await Promise.all((await ours()).map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));

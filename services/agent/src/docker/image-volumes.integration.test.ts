@@ -4,11 +4,11 @@ import { mkdir, readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { must, systemClock } from '@gantry/base';
+import { buildImage } from '@gantry/base/testing';
 import Docker from 'dockerode';
 import { expect, it, onTestFinished } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { plainImageVolume } from '../runtime/testing/plain-specs.ts';
-import { buildImage } from '../testing/build-image.ts';
 import { connectDocker } from './docker-runtime.ts';
 
 const run = promisify(execFile);
@@ -32,7 +32,7 @@ const LAYERS = 60;
 async function imageVolume(dockerfile: readonly string[], builder: 'BuildKit' | 'classic' = 'BuildKit') {
   const cluster = `images-${randomBytes(4).toString('hex')}`;
   const name = `gantry.test/${cluster}:1`;
-  await buildImage(name, dockerfile, builder);
+  await buildImage(name, dockerfile.join('\n'), builder);
   await docker.createVolume({ Name: cluster });
   const volume = await docker.getVolume(cluster).inspect();
   const folder = join(volume.Mountpoint, 'image');

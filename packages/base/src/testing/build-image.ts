@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Builds an image from these lines of a Dockerfile. Docker would leave its own folders in /tmp if it read standard input. */
-export async function buildImage(image: string, dockerfile: readonly string[], builder: 'BuildKit' | 'classic') {
+/**
+ * Builds an image from a Dockerfile without files beside it. Docker would leave its own folders in /tmp if it read standard input. Rejects
+ * with what `docker build` has said.
+ */
+export async function buildImage(image: string, dockerfile: string, builder: 'BuildKit' | 'classic'): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gantry-image-'));
   try {
-    await writeFile(join(folder, 'Dockerfile'), dockerfile.join('\n'));
+    await writeFile(join(folder, 'Dockerfile'), dockerfile);
     const env = { ...process.env, DOCKER_BUILDKIT: builder === 'BuildKit' ? '1' : '0' };
     await promisify(execFile)('docker', ['build', '-q', '-t', image, folder], { env });
   } finally {
