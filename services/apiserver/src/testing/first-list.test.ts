@@ -1,4 +1,4 @@
-import { systemClock, systemUid } from '@gantry/base';
+import { type Clock, systemClock, systemUid } from '@gantry/base';
 import { freePort } from '@gantry/base/testing';
 import { createGrpcClient } from '@gantry/client';
 import { CONFIG_MAPS } from '@gantry/objects';
@@ -10,6 +10,8 @@ import { callServer } from './call-server.ts';
 import { startApiServer } from './start-api-server.ts';
 import { createTestPki } from './test-pki.ts';
 
+/** A request that waits for the first list does not give up while the test goes on, however slow the machine is. */
+const PATIENT: Clock = { ...systemClock, setTimer: (delayMs, fire) => systemClock.setTimer(delayMs * 1000, fire) };
 const PATH = '/api/v1/namespaces/default/configmaps';
 
 test('an API server that has not read the roles yet holds requests up, and forbids none', async () => {
@@ -38,7 +40,7 @@ test('an API server that has not read the roles yet holds requests up, and forbi
     return readList(...request);
   };
   const [restPort, grpcPort] = [await freePort(), await freePort()];
-  const starting = startApiServer({ pki, store: Object.assign(own, { list }), restPort, grpcPort });
+  const starting = startApiServer({ pki, clock: PATIENT, store: Object.assign(own, { list }), restPort, grpcPort });
   const second = { ...first, restPort, grpcPort };
   const notReady = async () => (await callServer(second, 'GET', '/readyz')).bytes.toString();
   await expect.poll(() => notReady().catch(() => ''), { timeout: 20_000 }).toContain('[-]watch-cache failed');
