@@ -6,9 +6,9 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /**
  * I13 (Kubernetes: safety of pods on lost nodes). A controller asks for the deletion of a pod, and the agent removes it when its containers
- * have ended. So no leader's write removes a bound pod, or reports its end, unless the agent has reported its end, or its node is gone or
- * out of service, or somebody else has deleted it without a grace period: the agent, when nothing of it is left, or a user who forces it;
- * then finalizers are all that keeps it. From etcd's history, by the records of deletions.
+ * have ended. So no leader's write removes a bound pod, or reports its end, unless the agent has reported its end, its node is gone or out of
+ * service, or the agent or a user has deleted it without a grace period. Such a pod exists only until its last finalizer is removed. From
+ * etcd's history, by the records of deletions.
  */
 export const onlyAgentsRemovePods: Invariant = {
   id: 'I13',

@@ -32,15 +32,15 @@ export interface Api {
 }
 
 /**
- * Without a session there is no page: a connection that has died unnoticed must not hold it up for long. While the API server is silent, the
- * console responds after 20 s: it gives up two questions, each after 10 s.
+ * The page needs the session first, so a broken connection must not block it for long. When the API server does not respond, the console
+ * responds after 20 s, because two of its requests end after 10 s each.
  */
 const SESSION_MS = 25_000;
 /** The API server ends requests that are no watches after a minute. */
 const JSON_MS = 65_000;
 const UNENDING = new AbortController().signal;
 
-/** The current session; undefined when nobody is signed in. Throws StatusError, or DeadlineError when the response is not complete in time. */
+/** The current session, or undefined without one. Throws StatusError, and DeadlineError when the response is late. */
 export async function readSession(clock: Clock, parent: AbortSignal = UNENDING): Promise<Session | undefined> {
   using signal = withDeadline(clock, parent, SESSION_MS);
   const response = await fetch('/session', { signal, cache: 'no-store' });
