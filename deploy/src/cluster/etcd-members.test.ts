@@ -1,6 +1,7 @@
 import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it, test } from 'vitest';
 import {
+  changeMembers,
   checkRemoval,
   checkReplacement,
   failingMembers,
@@ -8,7 +9,7 @@ import {
   type Member,
   parseMembers,
 } from './etcd-members.ts';
-import { createEtcdTools } from './etcd-tools.ts';
+import { createEtcdTools, type EtcdTools } from './etcd-tools.ts';
 
 test('members are read with their ids, also those that have not started', () => {
   const text = [
@@ -30,6 +31,55 @@ test('healthy are those that answer, and nobody waits a minute for one that is d
   };
   const layout = { members: ['etcd-0', 'etcd-1'], image: 'etcd:1', environments: {} };
   expect(await healthyMembers(createEtcdTools({ run }, 'c', layout))).toEqual(new Set(['etcd-0']));
+});
+
+describe('a change of the members', () => {
+  const REMOVE = {
+    args: ['remove', '2b'],
+    isDone: (members: readonly Member[]) => !members.some(({ id }) => id === '2b'),
+  };
+  const ONE = '1a, started, etcd-0, https://etcd-0:2380, https://etcd-0:2379, false\n';
+  const BOTH = `${ONE}2b, started, etcd-1, https://etcd-1:2380, https://etcd-1:2379, false\n`;
+
+  /** Responds to the requests in this order, and returns what was asked for. */
+  const asked = async (responses: readonly (string | { readonly refused: string })[]) => {
+    const requests: string[] = [];
+    const etcd = {
+      ctl: async (_: readonly string[], args: readonly string[]) => {
+        const response = responses[requests.length];
+        requests.push(args.slice(0, 2).join(' '));
+        if (typeof response === 'string') return response;
+        throw new Error(response?.refused ?? 'nothing more is expected');
+      },
+    } as EtcdTools;
+    const clock = new ManualClock();
+    const done = changeMembers(etcd, ['etcd-0'], REMOVE, { clock, what: 'it', timeoutMs: 9000, everyMs: 10 }, () => {});
+    await Promise.all([done, clock.advance(1000)]);
+    return requests;
+  };
+
+  it.each([
+    '"error":"rpc error: code = Unavailable desc = etcdserver: request timed out"}\nError: etcdserver: request timed out',
+    'Error: etcdserver: unhealthy cluster',
+    'Error: context deadline exceeded',
+  ])('is asked for again after %s', async (refused) => {
+    expect(await asked([BOTH, { refused }, BOTH, ''])).toEqual([
+      'member list',
+      'member remove',
+      'member list',
+      'member remove',
+    ]);
+  });
+
+  it('is not asked for again when it was done although the request timed out', async () => {
+    const refused = 'rpc error: code = Unavailable desc = etcdserver: request timed out';
+    expect(await asked([BOTH, { refused }, ONE])).toEqual(['member list', 'member remove', 'member list']);
+  });
+
+  it('fails where etcd refuses it for good', async () => {
+    const refused = 'rpc error: code = FailedPrecondition desc = etcdserver: too many learner members in cluster';
+    await expect(asked([BOTH, { refused }])).rejects.toThrow('too many learner members');
+  });
 });
 
 describe('a member', () => {

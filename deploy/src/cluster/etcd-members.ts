@@ -1,8 +1,9 @@
-import type { Clock } from '@gantry/base';
+import { type Clock, errorMessage } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import type { ServiceContainer } from './compose.ts';
 import type { EtcdTools } from './etcd-tools.ts';
+import { type Look, type Wait, waitUntil } from './wait-until.ts';
 
 /** A member of etcd, and whether it serves requests. */
 export interface Member {
@@ -62,6 +63,40 @@ export async function healthyMembers(etcd: EtcdTools): Promise<ReadonlySet<strin
     }),
   );
   return new Set(healthy.flat());
+}
+
+/**
+ * What etcd refuses for a moment: it has no leader, or its strict check of reconfigurations demands that all voters have been connected for
+ * five seconds (`unhealthy cluster`). A deadline is one of etcdctl's own.
+ */
+export const isRefusedForAMoment = (error: unknown) =>
+  /code = Unavailable|etcdserver: unhealthy cluster|context deadline exceeded/.test(errorMessage(error));
+
+/** A change of the members: what etcdctl is asked for, and whether it has been done. */
+export interface MemberChange {
+  readonly args: readonly string[];
+  isDone(members: readonly Member[]): boolean;
+}
+
+/** Asks `asked` for a change until it is done. A request that timed out may have been done, so the members are looked at before each one. */
+export async function changeMembers(
+  etcd: EtcdTools,
+  asked: readonly string[],
+  { args, isDone }: MemberChange,
+  wait: Wait,
+  note: (missing: string) => void,
+): Promise<void> {
+  const look = async (): Promise<Look<undefined>> => {
+    try {
+      const isMade = isDone(parseMembers(await etcd.ctl(asked, ['member', 'list', '-w', 'simple']), new Set()));
+      if (!isMade) await etcd.ctl(asked, ['member', ...args]);
+      return { done: true, value: undefined };
+    } catch (error) {
+      if (!isRefusedForAMoment(error)) throw error;
+      return { done: false, missing: errorMessage(error).split('\n').at(-1) ?? '' };
+    }
+  };
+  await waitUntil(wait, look, note);
 }
 
 /** A member that is not healthy after this many restarts counts as one that ends at each start. */

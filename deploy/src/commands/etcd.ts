@@ -4,17 +4,19 @@ import { errorMessage, systemClock } from '@gantry/base';
 import { openApi } from '../cluster/api.ts';
 import { createVolume } from '../cluster/compose.ts';
 import {
+  changeMembers,
   checkRemoval,
   checkReplacement,
   type EndpointStatus,
   healthyMembers,
   isLeader,
+  isRefusedForAMoment,
   type Member,
   parseMembers,
 } from '../cluster/etcd-members.ts';
 import { type EtcdTools, initialCluster } from '../cluster/etcd-tools.ts';
 import { type OpenCluster, openCluster } from '../cluster/open-cluster.ts';
-import { type Look, untilSucceeds, waitUntil } from '../cluster/wait-until.ts';
+import { untilSucceeds, type Wait, waitUntil } from '../cluster/wait-until.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { rollingUpdate } from '../rolling-update/rolling-update.ts';
@@ -26,6 +28,7 @@ const clock = systemClock;
 /** The time limit of each wait. */
 const LIMIT_MS = 600_000;
 const POLL_MS = 500;
+const waitFor = (what: string): Wait => ({ clock, what, timeoutMs: LIMIT_MS, everyMs: POLL_MS });
 const USAGE = 'npm run etcd -- status | replace MEMBER | add | remove MEMBER | defragment | disarm';
 const WITH_MEMBER = ['replace', 'remove'];
 
@@ -111,13 +114,10 @@ async function remove(cluster: OpenCluster, name: string): Promise<void> {
   checkRemoval(name, members);
   const removed = members.find((member) => member.name === name);
   const others = members.filter((member) => member.name !== name && member.state === 'healthy');
-  await progress.step(`${name} removed`, async () => {
-    if (removed?.state === 'healthy') await giveUpLeadership(etcd, name, others);
-    if (removed !== undefined)
-      await etcd.ctl(
-        others.map((one) => one.name),
-        ['member', 'remove', removed.id],
-      );
+  await progress.step(`${name} removed`, async (note) => {
+    if (removed?.state === 'healthy') await giveUpLeadership(etcd, name, others, note);
+    const asked = others.map((one) => one.name);
+    if (removed !== undefined) await removeMember(etcd, asked, removed, note);
     await project.compose(['rm', '-s', '-f', name]);
     storeMembers(
       config,
@@ -129,13 +129,31 @@ async function remove(cluster: OpenCluster, name: string): Promise<void> {
   await updateServices(shrunk);
 }
 
-/** A leader of etcd that ends without this is replaced by an election, for which writes wait. */
-async function giveUpLeadership(etcd: EtcdTools, name: string, others: readonly Member[]): Promise<void> {
-  const leaders = (JSON.parse(await etcd.ctl([name], ['endpoint', 'status', '-w', 'json'])) as EndpointStatus[]).filter(
-    isLeader,
-  );
+/** A leader of etcd that ends without this is replaced by an election, for which writes wait. So it is when etcd refuses this for a moment. */
+async function giveUpLeadership(
+  etcd: EtcdTools,
+  name: string,
+  others: readonly Member[],
+  note: (missing: string) => void,
+): Promise<void> {
   const successor = others.find(({ role }) => role === 'voter');
-  if (leaders.length > 0 && successor !== undefined) await etcd.ctl([name], ['move-leader', successor.id]);
+  try {
+    const statuses = JSON.parse(await etcd.ctl([name], ['endpoint', 'status', '-w', 'json'])) as EndpointStatus[];
+    if (statuses.some(isLeader) && successor !== undefined) await etcd.ctl([name], ['move-leader', successor.id]);
+  } catch (error) {
+    if (!isRefusedForAMoment(error)) throw error;
+    note(`without handing leadership over: ${errorMessage(error)}`);
+  }
+}
+
+async function removeMember(
+  etcd: EtcdTools,
+  asked: readonly string[],
+  { id, name }: Member,
+  note: (missing: string) => void,
+): Promise<void> {
+  const isDone = (now: readonly Member[]) => !now.some((member) => member.id === id);
+  await changeMembers(etcd, asked, { args: ['remove', id], isDone }, waitFor(`removing ${name}`), note);
 }
 
 /**
@@ -143,11 +161,10 @@ async function giveUpLeadership(etcd: EtcdTools, name: string, others: readonly 
  * moment after the members have changed.
  */
 async function updateServices({ config, project, progress, shell }: OpenCluster): Promise<void> {
-  const wait = { clock, what: 'the API', timeoutMs: LIMIT_MS, everyMs: POLL_MS };
   await progress.step('services know the members', async (note) => {
     using api = openApi(config);
     const update = { ...mustReadSettings(config), project, shell, clock, api, note };
-    await waitUntil(wait, () => rollingUpdate(update), note);
+    await waitUntil(waitFor('the API'), () => rollingUpdate(update), note);
   });
 }
 
@@ -161,16 +178,19 @@ async function replace(cluster: OpenCluster, name: string): Promise<void> {
   const healthyOthers = members.filter((member) => member.name !== name && member.state === 'healthy');
   const others = healthyOthers.map((one) => one.name);
   const temporary = `${clusterId}-${name}-joining`;
-  await progress.step(old === undefined ? `${name} prepared` : `${name} removed`, async () => {
-    if (old?.state === 'healthy') await giveUpLeadership(etcd, name, healthyOthers);
+  await progress.step(old === undefined ? `${name} prepared` : `${name} removed`, async (note) => {
+    if (old?.state === 'healthy') await giveUpLeadership(etcd, name, healthyOthers, note);
     await project.compose(['rm', '-s', '-f', name]);
     await mustRun(shell, 'docker', ['rm', '-f', temporary]);
-    if (old !== undefined) await etcd.ctl(others, ['member', 'remove', old.id]);
+    if (old !== undefined) await removeMember(etcd, others, old, note);
     await emptyData(cluster, name);
   });
   await progress.step(`${name} added as a learner`, async (note) => {
-    const wait = { clock, what: `adding ${name}`, timeoutMs: LIMIT_MS, everyMs: POLL_MS };
-    await waitUntil(wait, () => addLearner(etcd, others, name), note);
+    const change = {
+      args: ['add', name, `--peer-urls=https://${name}:2380`, '--learner'],
+      isDone: (now: readonly Member[]) => now.some((member) => member.name === name),
+    };
+    await changeMembers(etcd, others, change, waitFor(`adding ${name}`), note);
     // Only this first start joins a cluster that exists; afterwards the data says so.
     const names = [...members.map((member) => member.name), name];
     const environment = [
@@ -182,7 +202,7 @@ async function replace(cluster: OpenCluster, name: string): Promise<void> {
   });
   await progress.step(`${name} has all data and votes`, async (note) => {
     const whyInVain = () => whyEnded(shell, temporary);
-    const wait = { clock, what: name, timeoutMs: LIMIT_MS, everyMs: POLL_MS };
+    const wait = waitFor(name);
     const promote = async () => {
       const now = parseMembers(await etcd.ctl(others, ['member', 'list', '-w', 'simple']), new Set());
       const added = now.find((member) => member.name === name);
@@ -199,19 +219,6 @@ async function replace(cluster: OpenCluster, name: string): Promise<void> {
     await untilSucceeds(wait, serve, note);
     note('');
   });
-}
-
-/** etcd's strict check of reconfigurations refuses a member until all voters have been connected for five seconds. */
-const NOT_CONNECTED_LONG_ENOUGH = 'etcdserver: unhealthy cluster';
-
-async function addLearner(etcd: EtcdTools, others: readonly string[], name: string): Promise<Look<undefined>> {
-  try {
-    await etcd.ctl(others, ['member', 'add', name, `--peer-urls=https://${name}:2380`, '--learner']);
-  } catch (error) {
-    if (!errorMessage(error).includes(NOT_CONNECTED_LONG_ENOUGH)) throw error;
-    return { done: false, missing: 'members of etcd have not been connected for five seconds' };
-  }
-  return { done: true, value: undefined };
 }
 
 /** Why a container that should run has ended: its last line. Undefined while it runs. */
