@@ -13,7 +13,7 @@ import {
   startsOf,
   writeRun,
 } from './testing/editable-run.ts';
-import { delayElection, ended, MUTATIONS, startAgain } from './testing/mutations.ts';
+import { delayElection, ended, MUTATIONS, startAgain, writeAsElector } from './testing/mutations.ts';
 import { repeatIndex } from './testing/mutations-of-controllers.ts';
 
 let recorded: string;
@@ -95,8 +95,9 @@ describe('check', () => {
     else expect(what).toContainEqual(expect.stringContaining('nobody led for'));
   });
 
-  it('accepts that a standby requests its certificate without an epoch, and that a client takes its finalizer away', async () => {
+  it("accepts that a standby requests its certificate without an epoch, that a user's elector writes in its term, and that a client takes its finalizer away", async () => {
     const run = copy();
+    writeAsElector(run);
     const requests = 'certificates.k8s.io/certificatesigningrequests';
     addObject(
       revisionAt(run, 1000),

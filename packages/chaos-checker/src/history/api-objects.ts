@@ -40,6 +40,8 @@ export interface ApiObject {
   readonly metadata?: Metadata;
   readonly spec?: PodSpec & NodeSpec & WorkloadSpec & JobSpec & ServiceSpec & BudgetSpec & LeaseSpec;
   readonly status?: Status;
+  /** Of a ConfigMap. */
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 export interface Condition {

@@ -4,12 +4,14 @@ import { boundPods, type Mutation, mutation } from './mutation.ts';
 import { CLIENT_MUTATIONS } from './mutations-of-clients.ts';
 import { CONTROLLER_MUTATIONS } from './mutations-of-controllers.ts';
 import {
+  addObject,
   type ContainerEvent,
   edit,
   type EditableRun,
   found,
   type ObjectPut,
   putsOf,
+  revisionAt,
   startsOf,
 } from './editable-run.ts';
 
@@ -96,6 +98,15 @@ const LEADERS: readonly Mutation[] = [
     );
     edit([own], () => undefined, { electionKey: header.electionKey ?? '', epoch: header.epoch ?? 0 });
   }),
+  mutation('I2', "a write of a user's elector after another one has its Lease", (run) => {
+    writeAsElector(run, { holder: 'one' });
+  }),
+  mutation('I2', "a write of a user's elector in a term before its own", (run) => {
+    writeAsElector(run, { transitions: '1' });
+  }),
+  mutation('I2', "a write of a user's elector after its Lease was made again", (run) => {
+    writeAsElector(run, { uid: 'before' });
+  }),
   mutation('I3', 'a container of a pod that had succeeded', (run) => {
     startAgain(run, ended(run).at.atMs + 20_000);
   }),
@@ -160,6 +171,18 @@ const LEADERS: readonly Mutation[] = [
     );
   }),
 ];
+
+/** A Lease in its second term, and a write of its holder, or of another term. */
+export function writeAsElector(run: EditableRun, other: Readonly<Record<string, string>> = {}): void {
+  const metadata = { namespace: 'chaos', name: 'writer', uid: 'lease' };
+  addObject(revisionAt(run, 1000), 'coordination.k8s.io/leases', {
+    metadata,
+    spec: { holderIdentity: 'two', leaseTransitions: 2 },
+  });
+  const term = { lease: 'chaos/writer', uid: 'lease', holder: 'two', transitions: '2', ...other };
+  const data = { fence: new URLSearchParams(term).toString(), turn: '0' };
+  addObject(revisionAt(run, 2000), 'configmaps', { metadata: { ...metadata, uid: 'written' }, data });
+}
 
 /** Puts a minute between the end of the scheduler's term and the next one. */
 export function delayElection(run: EditableRun): void {
