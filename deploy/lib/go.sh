@@ -1,4 +1,4 @@
-# Sourced after debian.sh: finds or installs Go 1.26 or newer.
+# Sourced after debian.sh: finds or installs Go 1.26 or newer, and builds programs with it.
 
 GO_PACKAGES="golang-1.26-go golang-1.26-src"
 
@@ -23,4 +23,19 @@ ensure_go() {
 go_is_new_enough() {
   found=$(cd / && GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null | sed 's/^go//')
   [ "$(printf '1.26\n%s\n' "$found" | sort -V | head -n 1)" = 1.26 ]
+}
+
+# build_go FOLDER NAME WHY: prints the path of the program of the Go module in FOLDER, which has no folders. It is built into the cache, under a name with
+# a hash of its sources.
+build_go() {
+  program=$GANTRY_CACHE/clients/$2-$(cat "$1"/* | sha256sum | cut -c1-16)
+  if [ ! -x "$program" ]; then
+    go=$(ensure_go "$3")
+    say "building ${1#"$GANTRY_ROOT/"} (a minute or two, the first time)"
+    mkdir -p "$GANTRY_CACHE/clients"
+    (cd "$1" && CGO_ENABLED=0 "$go" build -trimpath -ldflags "-s -w" -o "$program.new" .) >"$GANTRY_CACHE/go-$2.log" 2>&1 ||
+      die "building ${1#"$GANTRY_ROOT/"} failed" "$(tail -n 5 "$GANTRY_CACHE/go-$2.log")"
+    mv "$program.new" "$program"
+  fi
+  printf '%s' "$program"
 }

@@ -30,6 +30,8 @@ export interface ChaosCluster extends UndoTools {
   readonly storage: NonNullable<Run['storage']>;
   /** Of this cluster's campaigns. */
   readonly folder: string;
+  /** The kubeconfig of users, for programs. */
+  readonly kubeconfig: string;
   /** A client of the API as users have it: it repeats no write. */
   connect(): HttpClient;
   /** But for the members of etcd. */
@@ -47,7 +49,8 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
   const shell = withLimit(opened.shell, COMMAND_MS);
   const etcd = createEtcdTools(shell, clusterId, opened.etcd.layout);
   const clock = systemClock;
-  const connect = () => createHttpClient({ ...readKubeconfig(kubeconfigOf(config)), fieldManager: 'chaos' });
+  const kubeconfig = kubeconfigOf(config);
+  const connect = () => createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'chaos' });
   const sources = { clusterId, clock, shell, project, openApi: () => openApi(config) };
   const look = () => gatherServices(sources);
   const ctl = (args: readonly string[], members = etcd.layout.members) => etcd.ctl(members, args);
@@ -87,6 +90,7 @@ export function openChaosCluster(opened: OpenCluster, image: string, namespace: 
     engine,
     storage: 'gantry',
     folder: chaosFolder(config),
+    kubeconfig,
     connect,
     look,
     podImage: async () => {

@@ -14,7 +14,7 @@ import { chaosFolder, Journal } from './journal.ts';
 import type { CampaignOptions, Choices } from './options.ts';
 import { prepareCluster } from './prepare-cluster.ts';
 import { type CampaignView, violationsOf } from './show-lines.ts';
-import { WORKLOADS } from './workloads/index.ts';
+import { runnable, WORKLOADS } from './workloads/index.ts';
 
 /** What a campaign runs on, who shows it, and where its objects and artefacts are. */
 export interface CheckedRun {
@@ -60,6 +60,8 @@ export async function runAndCheck(
   stop: AbortSignal,
 ): Promise<Checked> {
   view.onPhase(`seed ${options.seed}`);
+  if (options.text['workload'] === 'all')
+    for (const [name, why] of runnable(WORKLOADS).impossible) view.onPhase(`without the workload ${name}: ${why}`);
   const { opened } = cluster;
   const tools = { cluster, clock: systemClock, journal, namespace, folder, events: view };
   const result = await runCampaign(tools, options, stop);
@@ -71,13 +73,14 @@ export async function runAndCheck(
   return { result: { ...result, outcome: verdict.outcome, violations }, verdict };
 }
 
-/** All kinds of faults, without those that this machine cannot make. */
+/** All kinds of faults and all workloads, without those that this machine cannot make and run. */
 export async function readChoices({ shell }: OpenCluster, image: string): Promise<Choices> {
   const alone = ['run', '--rm', '--network', 'none', '--cap-drop', 'ALL', '--cap-add', 'NET_ADMIN', '--user', '0'];
   const netem = ['tc', 'qdisc', 'add', 'dev', 'lo', 'root', 'netem', 'delay', '1ms'];
   const { code, stderr } = await shell.run('docker', [...alone, image, ...netem]);
   const kinds = [...FAULT_KINDS];
-  const impossible = new Map<string, string>();
+  const { workloads, impossible: without } = runnable(WORKLOADS);
+  const impossible = new Map(without);
   const offer = (optional: readonly FaultKind[], missing: string | undefined) => {
     if (missing === undefined) append(kinds, optional);
     else for (const { kind } of optional) impossible.set(kind, missing);
@@ -87,5 +90,5 @@ export async function readChoices({ shell }: OpenCluster, image: string): Promis
   offer(ENGINE_FAULTS, NO_CONSENT);
   offer(RESTORE_FAULTS, NO_LOSS);
   offer(CLOCK_FAULTS, findFakeTime() === undefined ? faketime : undefined);
-  return { workloads: WORKLOADS, kinds, impossible };
+  return { workloads, kinds, impossible };
 }

@@ -70,7 +70,7 @@ function makeFolder(): string {
 
 test('the programs are in a folder, and the options are those of a campaign with what both have', () => {
   const folder = makeFolder();
-  const read = (...args: string[]) => readComparison(args, folder, () => 0.5);
+  const read = (...args: string[]) => readComparison(args, COMPARED, folder, () => 0.5);
   const { programs, options } = read('k8s', '--duration', '1m', '--seed', '7', '--workload', 'counters', '--json');
   expect(programs).toBe(join(folder, 'k8s'));
   expect(options).toMatchObject({ durationMs: 60_000, seed: 7, output: 'json', kinds: COMPARED.kinds });
@@ -94,12 +94,12 @@ test.each([
   [['away'], 'away/kube-apiserver is no program'],
 ])('%j is refused', (args, message) => {
   const folder = makeFolder();
-  expect(() => readComparison(args, folder, () => 0.5)).toThrow(message);
+  expect(() => readComparison(args, COMPARED, folder, () => 0.5)).toThrow(message);
 });
 
 test('each of the programs must be there, and executable', () => {
   const folder = makeFolder();
-  const read = () => readComparison(['k8s'], folder, () => 0.5);
+  const read = () => readComparison(['k8s'], COMPARED, folder, () => 0.5);
   chmodSync(join(folder, 'k8s/kube-controller-manager'), 0o644);
   expect(read).toThrow('k8s/kube-controller-manager is no program');
   chmodSync(join(folder, 'k8s/kube-controller-manager'), 0o755);

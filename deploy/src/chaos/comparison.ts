@@ -36,14 +36,14 @@ const USAGE =
   'npm run chaos -- compare FOLDER [options of a campaign]; FOLDER has the programs of a release of Kubernetes';
 
 /**
- * Reads the arguments of the command. `folder` is where the user is; `random` chooses a seed if none is given. Throws CommandError,
+ * Reads the arguments of the command; `choices` is what `COMPARED` has on this machine. `folder` is where the user is; `random` chooses a seed if none is given. Throws CommandError,
  * also if the programs are not there: the campaign at them is the second one, minutes later.
  */
-export function readComparison(args: readonly string[], folder: string, random: Random): Comparison {
+export function readComparison(args: readonly string[], choices: Choices, folder: string, random: Random): Comparison {
   const [given, ...campaign] = args;
   if (given === undefined || given === '' || given.startsWith('-'))
     throw new CommandError('the folder of Kubernetes is missing', USAGE);
-  const options = readOptions(campaign, COMPARED, folder, random);
+  const options = readOptions(campaign, choices, folder, random);
   if (options.afterViolations === 'shrink' || options.picture !== undefined)
     throw new CommandError('--shrink and --picture are options of one campaign, not of a comparison', USAGE);
   const programs = resolve(folder, given);

@@ -50,8 +50,12 @@ export async function startKubernetes(
   try {
     await mustRun(shell, 'docker', [...compose, 'up', '-d']);
     const ca = await certificateOf(shell, project);
-    const connect = () => createHttpClient({ server: `https://localhost:${port}`, ca, token, fieldManager: 'chaos' });
-    const cluster = clusterOf({ opened, shell, project, folder, connect });
+    const server = `https://localhost:${port}`;
+    const connect = () => createHttpClient({ server, ca, token, fieldManager: 'chaos' });
+    const kubeconfig = join(folder, 'user.json');
+    const authority = { server, 'certificate-authority-data': ca.toString('base64') };
+    writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(authority, token)), { mode: 0o600 });
+    const cluster = clusterOf({ opened, shell, project, folder, kubeconfig, connect });
     const wrong = await untilRight(systemClock, cluster.problems, { limitMs: STARTS_MS });
     if (wrong.length > 0) throw new CommandError(`Kubernetes does not start: ${wrong.join('; ')}`);
     await makeNode(connect);
@@ -180,20 +184,24 @@ function writeFiles(folder: string, token: string, compose: unknown): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const kubeconfig = {
+  // The API server makes its own certificate, which has no name of the container.
+  const inside = { server: 'https://apiserver:6443', 'insecure-skip-tls-verify': true };
+  write('compose.json', JSON.stringify(compose));
+  write('kubeconfig.json', JSON.stringify(kubeconfigWith(inside, token)));
+  write('tokens.csv', `${token},admin,admin,system:masters\n`);
+  write('accounts.key', String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
+  write('accounts.pub', String(publicKey.export({ type: 'spki', format: 'pem' })));
+}
+
+function kubeconfigWith(cluster: Readonly<Record<string, unknown>>, token: string) {
+  return {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'k',
     contexts: [{ name: 'k', context: { cluster: 'k', user: 'k' } }],
-    // The API server makes its own certificate, which has no name of the container.
-    clusters: [{ name: 'k', cluster: { server: 'https://apiserver:6443', 'insecure-skip-tls-verify': true } }],
+    clusters: [{ name: 'k', cluster }],
     users: [{ name: 'k', user: { token } }],
   };
-  write('compose.json', JSON.stringify(compose));
-  write('kubeconfig.json', JSON.stringify(kubeconfig));
-  write('tokens.csv', `${token},admin,admin,system:masters\n`);
-  write('accounts.key', String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
-  write('accounts.pub', String(publicKey.export({ type: 'spki', format: 'pem' })));
 }
 
 /** What the API server has made for itself, with its authority behind. */
@@ -218,10 +226,11 @@ interface Parts {
   readonly shell: Shell;
   readonly project: string;
   readonly folder: string;
+  readonly kubeconfig: string;
   readonly connect: () => HttpClient;
 }
 
-function clusterOf({ opened, shell, project, folder, connect }: Parts): ChaosCluster {
+function clusterOf({ opened, shell, project, folder, kubeconfig, connect }: Parts): ChaosCluster {
   /** No fault that is compared asks for it. */
   const refuse = (what: string) => (): Promise<never> =>
     Promise.reject(new CommandError(`Kubernetes beside the cluster has no ${what}`));
@@ -248,6 +257,7 @@ function clusterOf({ opened, shell, project, folder, connect }: Parts): ChaosClu
     engine,
     storage: 'kubernetes',
     folder,
+    kubeconfig,
     connect,
     look: refuse('status'),
     // No workload of a comparison has pods.

@@ -14,10 +14,12 @@ import { WORKLOADS } from './workloads/index.ts';
 
 const impossible = new Map([
   ['delay', 'no netem'],
+  ['electors', 'no program'],
   ['engine-restart', NO_CONSENT],
   ['snapshot-restored', NO_LOSS],
 ]);
-const choices = { kinds: FAULT_KINDS, impossible, workloads: WORKLOADS };
+const workloads = WORKLOADS.filter(({ name }) => name !== 'electors');
+const choices = { kinds: FAULT_KINDS, impossible, workloads };
 const read = (...args: string[]) => readOptions(args, choices, '/', () => 0.5);
 
 test('without options, five minutes of all faults and workloads, with a seed that is chosen', () => {
@@ -33,7 +35,7 @@ test('without options, five minutes of all faults and workloads, with a seed tha
     plan: undefined,
   });
   expect(options.kinds).toEqual(FAULT_KINDS);
-  expect(options.workloads).toEqual(WORKLOADS);
+  expect(options.workloads).toEqual(workloads);
   expect(options.seed).toBe(Math.floor((2 ** 32 - 1) / 2));
   expect(options.text['seed']).toBe(options.seed);
   expect(options.text).not.toHaveProperty('bounds');
@@ -90,13 +92,13 @@ test('the engine is restarted only with the command for it, which makes the faul
 });
 
 test('a snapshot is restored only with consent, under workloads that know what is lost', () => {
-  const asked = ['--faults', 'snapshot-restored', '--workload', 'watchers,counters,quotas,electors'];
+  const asked = ['--faults', 'snapshot-restored', '--workload', 'watchers,counters,quotas'];
   expect(() => read(...asked)).toThrow('is lost. Allow it with --lose-writes');
   expect(read(...asked, '--lose-writes').kinds.map(({ kind }) => kind)).toEqual(['snapshot-restored']);
   expect(() => read('--lose-writes', '--workload', 'counters,jobs,requests')).toThrow(
     '--workload: jobs,requests cannot tell which of their writes the restore of a snapshot loses',
   );
-  expect(read('--lose-writes', '--faults', 'kill').workloads).toEqual(WORKLOADS);
+  expect(read('--lose-writes', '--faults', 'kill').workloads).toEqual(workloads);
 });
 
 test.each([
@@ -105,6 +107,7 @@ test.each([
   [['--faults', 'flood'], '--faults: there is no flood'],
   [['--faults', 'delay'], '--faults: delay is not possible here: no netem'],
   [['--workload', 'nothing'], '--workload: there is no nothing'],
+  [['--workload', 'counters, electors'], '--workload: electors is not possible here: no program'],
   [['--duration', 'soon'], '--duration'],
   [['--duration', '0s'], '--duration'],
   [['--calm', 'x'], '--calm: x is no duration'],

@@ -49,7 +49,7 @@ const DEFAULT_RATE = 10;
 /** What there is to choose from. */
 export interface Choices {
   readonly kinds: readonly FaultKind[];
-  /** Kinds that this machine cannot make, and why. */
+  /** Kinds that this machine cannot make and workloads that it cannot run, and why. */
   readonly impossible: ReadonlyMap<string, string>;
   readonly workloads: readonly Workload[];
 }
@@ -77,8 +77,7 @@ function read(args: readonly string[], offered: Choices, folder: string, random:
   const fromFile =
     values.plan === undefined ? undefined : parsePlan(readText('--plan', resolve(folder, values.plan)), choices);
   const plan = values.each ? planEach(kinds, seededRandom(seed)) : fromFile;
-  const workloads =
-    values.workload === 'none' ? [] : chooseNamed('--workload', values.workload, choices.workloads, ({ name }) => name);
+  const workloads = values.workload === 'none' ? [] : chooseWorkloads(values.workload, choices);
   requireRestorable(plan ?? kinds, workloads, choices);
   return {
     seed,
@@ -205,12 +204,20 @@ function readText(option: string, file: string): string {
 }
 
 function chooseKinds(list: string, { kinds, impossible }: Choices): readonly FaultKind[] {
-  const names = list.split(',');
-  for (const name of names) {
-    const why = impossible.get(name);
-    if (why !== undefined) throw new CommandError(`--faults: ${name} is not possible here: ${why}`);
-  }
+  requirePossible('--faults', list, impossible);
   return chooseNamed('--faults', list, kinds, ({ kind }) => kind);
+}
+
+function chooseWorkloads(list: string, { workloads, impossible }: Choices): readonly Workload[] {
+  requirePossible('--workload', list, impossible);
+  return chooseNamed('--workload', list, workloads, ({ name }) => name);
+}
+
+function requirePossible(option: string, list: string, impossible: Choices['impossible']): void {
+  for (const name of list.split(',')) {
+    const why = impossible.get(name.trim());
+    if (why !== undefined) throw new CommandError(`${option}: ${name.trim()} is not possible here: ${why}`);
+  }
 }
 
 /** Those of a list of names with commas; `all` for all. Throws CommandError for a name that does not exist. */

@@ -8,11 +8,12 @@ import { saysNothing } from '../chaos/campaign.ts';
 import { takeCampaignLock } from '../chaos/campaign-lock.ts';
 import { runningImage } from '../chaos/chaos-cluster.ts';
 import { type Checked, type CheckedRun, nameRun, runAndCheck, runChecked } from '../chaos/checked-run.ts';
-import { formatComparison, readComparison } from '../chaos/comparison.ts';
+import { COMPARED, formatComparison, readComparison } from '../chaos/comparison.ts';
 import { chaosFolder } from '../chaos/journal.ts';
 import { ForgottenSteps, startKubernetes } from '../chaos/kubernetes.ts';
 import type { CampaignOptions } from '../chaos/options.ts';
 import { showLines } from '../chaos/show-lines.ts';
+import { runnable } from '../chaos/workloads/index.ts';
 import { openCluster } from '../cluster/open-cluster.ts';
 import { inheritedEnvironment, invokedIn } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
@@ -22,7 +23,8 @@ const FAILED = 2;
 
 await runCommand(async () => {
   const folder = invokedIn(inheritedEnvironment());
-  const { programs, options } = readComparison(process.argv.slice(2), folder, systemRandom);
+  const choices = { ...COMPARED, ...runnable(COMPARED.workloads) };
+  const { programs, options } = readComparison(process.argv.slice(2), choices, folder, systemRandom);
   const opened = await openCluster();
   const image = await runningImage(opened);
   if (image === undefined) throw new CommandError('the cluster has no containers', 'npm run up');

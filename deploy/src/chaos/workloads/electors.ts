@@ -1,110 +1,62 @@
-import { lead, pause } from '@gantry/base';
+import { type Clock, must, pause } from '@gantry/base';
 import { type ConfigMap, CONFIG_MAPS } from '@gantry/objects';
-import { LeaseElection } from '@gantry/operator';
-import { RecordedClient } from './recorded-client.ts';
+import { Candidate, findElector } from './candidate.ts';
 import type { RunningWorkload, Workload, WorkloadContext } from './workload.ts';
 
 const CANDIDATES = 2;
 const NAME = 'writer';
-const WRITE_EVERY_MS = 250;
-const TIMES = { leaseMs: 4_000, renewMs: 3_000, retryMs: 500 } as const;
-/** A candidate is cut off now and then for longer than its lease: a leader then loses it. */
-const AWAY_EVERY_MS = 20_000;
-const AWAY_MS = 6_000;
-const NO_LOG = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+/** The leader is away now and then for longer than its Lease (deploy/elector/main.go). */
+const PRESENT_MS = 12_000;
+const AWAY_MS = 10_000;
 
-function ignore(): void {}
-
-/** Writers that a Lease elects, as any user's program does it. */
+/** Writers that a Lease elects, as a user's program does it in Go. */
 export const ELECTOR_WORKLOAD: Workload = {
   name: 'electors',
   restores: 'known',
-  what: "Two programs of the user's own elect a writer by a Lease (the elector of @gantry/operator), and are cut off from the API by turns; by their own records, never do both lead.",
-  start: startElectors,
+  what: "Two Go programs elect a writer by a Lease (client-go's elector); the one that leads is frozen or cut off from the API, by turns. By their own records, never do both lead, no write of a former leader is stored, and in the end one writes.",
+  missing: () =>
+    findElector() === undefined
+      ? 'its program is not built from the present sources: sh deploy/bin/ensure-elector'
+      : undefined,
+  start: async (context, stop) => await startElectors(context, stop, [must(findElector(), 'the elector')]),
 };
 
-async function startElectors(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload> {
-  const { namespace } = context;
-  const object: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: NAME, namespace } };
+/** `program` is the candidates' program, with its first arguments. */
+export async function startElectors(
+  context: WorkloadContext,
+  stop: AbortSignal,
+  program: readonly [string, ...string[]],
+): Promise<RunningWorkload> {
+  const { namespace, clock, untilRight } = context;
+  const key = { namespace, name: NAME };
+  const object: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: key };
   await context.create(CONFIG_MAPS, object);
-  const clients = Array.from({ length: CANDIDATES }, (_, index) => new RecordedClient(context, `electors-${index}`));
-  const terms = { count: 0 };
-  const running = clients.map((client, index) => run(context, { client, index, terms }, stop));
+  const candidates = Array.from(
+    { length: CANDIDATES },
+    (_, index) => new Candidate(context, `electors-${index}`, key, program),
+  );
+  const disturbing = disturb(candidates, clock, stop);
+  const written = () => candidates.reduce((sum, one) => sum + one.written, 0);
   return {
     finish: async () => {
-      await Promise.all(running);
-      // That no two terms overlap, the checker finds in the records (I4).
-      return terms.count === 0 ? [`nobody was elected by the Lease ${NAME}`] : [];
+      await disturbing;
+      const before = written();
+      // That no two terms overlap and no former leader writes, the checker finds (I4, I2).
+      const wrong = await untilRight(
+        async () => await Promise.resolve(written() > before ? [] : [`no candidate of the Lease ${NAME} writes`]),
+      );
+      const ends = await Promise.all(candidates.map((candidate) => candidate.end()));
+      return [...wrong, ...ends.flat()];
     },
   };
 }
 
-interface Candidate {
-  readonly client: RecordedClient;
-  readonly index: number;
-  readonly terms: { count: number };
-}
-
-async function run(context: WorkloadContext, { client, index, terms }: Candidate, stop: AbortSignal): Promise<void> {
-  const { clock, namespace, folder, random } = context;
-  const sinceMs = clock.monotonicMs();
-  /** The candidates are away by turns. */
-  const isAway = () => {
-    const ms = clock.monotonicMs() - sinceMs + index * (AWAY_EVERY_MS / CANDIDATES);
-    return ms > AWAY_EVERY_MS && ms % AWAY_EVERY_MS < AWAY_MS;
-  };
-  const present = async () => {
-    while (isAway()) await pause(clock, 100, stop);
-  };
-  const { api } = client;
-  /** The work of the last term. */
-  let working = Promise.resolve();
-  const election = new LeaseElection({
-    ...TIMES,
-    client: {
-      get: async (resource, key, signal) => (await present(), await api.get(resource, key, signal)),
-      create: async (resource, object, signal) => (await present(), await api.create(resource, object, signal)),
-      update: async (resource, object, signal) => (await present(), await api.update(resource, object, signal)),
-    },
-    lease: { namespace, name: NAME },
-    identity: client.name,
-    idle: () => working,
-    clock,
-    random,
-    log: NO_LOG,
-  });
-  const note = (observe: 'leads' | 'leads-not') =>
-    folder.client(client.name, { observe, key: `${namespace}/${NAME}`, value: client.name });
-  await lead(
-    {
-      election,
-      act: ({ transitions }, signal) => {
-        terms.count++;
-        note('leads');
-        working = write(context, client, transitions, signal).finally(() => void note('leads-not'));
-        return working;
-      },
-      clock,
-      random,
-      log: NO_LOG,
-    },
-    stop,
-  );
-}
-
-/** What the leader does. Its requests end with its term. */
-async function write(
-  { clock, namespace }: WorkloadContext,
-  client: RecordedClient,
-  term: number,
-  ended: AbortSignal,
-): Promise<void> {
-  const key = { namespace, name: NAME };
-  for (let turn = 0; !ended.aborted; turn++) {
-    const merge = { data: { term: String(term), turn: String(turn) } };
-    await client.send({ verb: 'patch', resource: CONFIG_MAPS, key }, (signal) =>
-      client.api.patch(CONFIG_MAPS, key, { merge }, AbortSignal.any([signal, ended])),
-    );
-    await pause(clock, WRITE_EVERY_MS, ended);
+async function disturb(candidates: readonly Candidate[], clock: Clock, stop: AbortSignal): Promise<void> {
+  for (let turn = 0; ; turn++) {
+    await pause(clock, PRESENT_MS, stop);
+    if (stop.aborted) return;
+    const leader = candidates.find(({ leads }) => leads);
+    if (turn % 2 === 0) await leader?.freeze(AWAY_MS, stop);
+    else await leader?.cutOff(AWAY_MS, stop);
   }
 }

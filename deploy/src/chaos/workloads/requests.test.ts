@@ -49,7 +49,16 @@ async function run(answer: (write: ObjectWrite, send: Send) => Promise<KubeObjec
     await using folder = new RunFolder(path, clock);
     const running = await REQUEST_WORKLOAD.start(
       {
-        ...{ connect: () => api, namespace: 'chaos', serviceImage: 'image', folder, tally, clock, rate: 4 },
+        ...{
+          connect: () => api,
+          kubeconfig: '',
+          namespace: 'chaos',
+          serviceImage: 'image',
+          folder,
+          tally,
+          clock,
+          rate: 4,
+        },
         random: seededRandom(3),
         untilRight: async (look) => await untilRight(clock, look, { limitMs: 20_000 }),
         create: async () => await Promise.reject(new Error('nothing is created before')),

@@ -55,6 +55,7 @@ export async function startWorkloads(
   const create: WorkloadContext['create'] = (resource, object) => createObject(setup, waiting, resource, object);
   const shared = {
     connect,
+    kubeconfig: cluster.kubeconfig,
     create,
     over,
     namespace,

@@ -8,6 +8,8 @@ import type { Tally } from './tally.ts';
 export interface WorkloadContext {
   /** Opens a client of its own, with connections of its own. It is closed when the run is over. */
   readonly connect: () => HttpClient;
+  /** For programs that are clients. */
+  readonly kubeconfig: string;
   /**
    * Creates an object in the namespace of the run, before the load begins. A request whose outcome is not known is repeated. Throws
    * CommandError for an object that is refused, or that is not there in time.
@@ -44,6 +46,8 @@ export interface Workload {
   readonly restores?: 'known';
   /** It is nothing without agents that run pods. */
   readonly pods?: 'needed';
+  /** What this machine has not, with the command that makes it; undefined if nothing is missing. Absent: it needs nothing. */
+  readonly missing?: () => string | undefined;
   /** Creates its objects and works until `stop`. */
   start(context: WorkloadContext, stop: AbortSignal): Promise<RunningWorkload>;
 }

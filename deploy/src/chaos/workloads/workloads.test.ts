@@ -1,9 +1,11 @@
 import type { Job } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { wrongNumbers } from './appends.ts';
+import { runnable } from './index.ts';
 import { wrongWith } from './jobs.ts';
 import { stepsTo } from './rollouts.ts';
 import { failureOf, Tally } from './tally.ts';
+import type { Workload } from './workload.ts';
 
 test.each([
   ['all acknowledged lines', [1, 2, 4], [1, 4], []],
@@ -73,4 +75,17 @@ test('a Deployment is scaled up one by one, and down at once', () => {
   expect(stepsTo(5, 2)).toEqual([3, 4, 5]);
   expect(stepsTo(2, 5)).toEqual([2]);
   expect(stepsTo(3, 3)).toEqual([3]);
+});
+
+test('a workload that needs what this machine has not is left out, with the reason', () => {
+  const needing = (name: string, missing: string | undefined): Workload => ({
+    name,
+    what: '',
+    missing: () => missing,
+    start: async () => await Promise.reject(new Error('it is not started')),
+  });
+  const there = needing('there', undefined);
+  const { workloads, impossible } = runnable([needing('gone', 'no program'), there]);
+  expect(workloads).toEqual([there]);
+  expect(impossible).toEqual(new Map([['gone', 'no program']]));
 });
