@@ -36,8 +36,8 @@ const USAGE =
   'npm run chaos -- compare FOLDER [options of a campaign]; FOLDER has the programs of a release of Kubernetes';
 
 /**
- * Reads the arguments of the command; `choices` is what `COMPARED` has on this machine. `folder` is where the user is; `random` chooses a seed if none is given. Throws CommandError,
- * also if the programs are not there: the campaign at them is the second one, minutes later.
+ * Reads the arguments of the command; `choices` is what this machine can do of `COMPARED`. `folder` is where the user is; `random` chooses a
+ * seed if none is given. Throws CommandError, also if the programs are not there: the campaign at them is the second one, minutes later.
  */
 export function readComparison(args: readonly string[], choices: Choices, folder: string, random: Random): Comparison {
   const [given, ...campaign] = args;

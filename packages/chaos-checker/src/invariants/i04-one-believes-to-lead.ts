@@ -9,7 +9,8 @@ const ELECTIONS = '/gantry/elections/';
 /**
  * I4 (Jepsen etcd 3.4.3: locks). At most one process believes that it leads. Of Gantry's services: a scrape that was sent after a newer
  * term had begun must not be answered with `leader_election_master_status` 1 by another process than its holder, nor by any while a term
- * has ended and no newer one has begun. Of the user's own electors: their terms, by their own records, do not overlap. From metrics, clients and etcd's history.
+ * has ended and no newer one has begun. Of the user's own electors: their terms, by their own records, do not overlap; a process that is
+ * frozen leads nothing. From metrics, clients and etcd's history.
  */
 export const oneBelievesToLead: Invariant = {
   id: 'I4',
